@@ -3,8 +3,8 @@ import Logging
 import Operations
 
 extension ReceiptdMetrics {
-    /// Counts and logs that PostgreSQL lacks decisions on the records from `start` to `committed`, which Kafka has
-    /// committed.
+    /// Counts and logs that PostgreSQL lacks decisions on records whose offsets Kafka has committed: those from `start`
+    /// up to `committed`.
     func databaseFellBack(
         _ message: StaticString, _ partition: TopicPartition, from committed: Int64, to start: Int64, _ logger: Logger
     ) {
@@ -18,7 +18,7 @@ extension ReceiptdMetrics {
             ])
     }
 
-    /// Counts and logs that PostgreSQL lacks grants or revisions whose events were published.
+    /// Counts and logs that PostgreSQL lacks grants or revisions whose events are on the outcomes topic.
     /// - Parameter count: the number of compared events whose grant or revision is missing.
     func databaseFellBack(lacking count: Int, publishedTo topic: String, _ logger: Logger) {
         databaseFallbacks.increment()

@@ -2,17 +2,17 @@ import Kafka
 import Logging
 import Operations
 
-/// Finds records that Kafka deleted before the worker read them, as by retention while the worker lags. librdkafka goes
-/// on at the earliest record, and `poll` shows nothing but a gap in the offsets. Compaction and the markers of
-/// transactions leave gaps too.
+/// Finds records that Kafka deleted before the worker read them, for example by retention while the worker lags.
+/// librdkafka then continues at the earliest record, and `poll` shows only a gap in the offsets. Compaction and
+/// transaction markers cause gaps too.
 enum DeletedUnread {
-    /// Returns the offsets of a gap that were deleted unread; nil if the gap has another cause.
+    /// Returns the offsets of a gap that Kafka deleted unread; nil if the gap has another cause.
     /// - Parameters:
-    ///   - expected: the offset that was to be read next.
-    ///   - found: the offset of the record, or the log's end, that came.
-    ///   - resets: the offsets that librdkafka found deleted before it went on at the earliest record.
-    ///   - earliest: the first offset in the log; nil if librdkafka does not know it. If it is above `found`,
-    ///     librdkafka fetched the record before Kafka deleted it.
+    ///   - expected: the next offset to read.
+    ///   - found: the offset that came instead, of a record or of the log's end.
+    ///   - resets: the offsets that librdkafka found deleted before it continued at the earliest record.
+    ///   - earliest: the first offset in the log; nil if librdkafka does not know it. It is above `found` if Kafka
+    ///     deleted the record after librdkafka had fetched it.
     static func lost(
         from expected: Int64, to found: Int64, resets: [Int64], earliest: Int64?
     ) -> ClosedRange<Int64>? {
@@ -21,7 +21,7 @@ enum DeletedUnread {
         return expected...earliest - 1
     }
 
-    /// Reports the deleted records between `expected` and `found`, if there are any.
+    /// Reports the records that Kafka deleted between `expected` and `found`, if any.
     static func look(
         from expected: Int64, to found: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer,
         metrics: ReceiptdMetrics, logger: Logger
@@ -38,11 +38,11 @@ enum DeletedUnread {
 }
 
 extension RecordIntake {
-    /// Reports records that were deleted unread. Call it before a record, or the log's end, is taken.
-    /// - Parameter offset: the record's offset, or the log's end.
+    /// Reports records that Kafka deleted unread. Call it before the worker takes a record or the log's end.
+    /// - Parameter offset: the offset of that record, or of the log's end.
     func lookForDeleted(before offset: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer) {
         guard let expected = assignment.gate.next(of: partition), offset >= expected else {
-            // `PartitionHandover` reports a reset at the first record, and `admit` one that makes offsets go back.
+            // `PartitionHandover` reports a reset at the first record, and `admit` reports a reset that lowers offsets.
             _ = consumer.takeResets(of: partition, below: .max)
             return
         }
@@ -52,10 +52,10 @@ extension RecordIntake {
 }
 
 extension BatchedTopicOffsets {
-    /// Reports records that were deleted unread, or a topic that was made anew. Unlike `PartitionHandover`, the
-    /// takeover of a batched topic does not compare committed offsets with the log, so a reset at the first record is
+    /// Reports records that Kafka deleted unread, or a topic that was created again. The takeover of a batched topic
+    /// does not compare committed offsets with the log, as `PartitionHandover` does. So a reset at the first record is
     /// reported here.
-    /// - Parameter offset: the record's offset, or the log's end.
+    /// - Parameter offset: the offset of the next record, or of the log's end.
     func lookForDeleted(before offset: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer) {
         guard let owner = partitions[partition], let expected = owner.expected, offset >= expected else {
             let resets = consumer.takeResets(of: partition, below: .max)
@@ -88,7 +88,7 @@ struct LostRecords {
     let first: Int64
     let last: Int64
 
-    /// The number of offsets. Markers of transactions count too.
+    /// The number of offsets, including transaction markers.
     var count: Int64 { last - first + 1 }
 
     func tell(goingOnAt next: Int64, _ metrics: ReceiptdMetrics, _ logger: Logger) {

@@ -2,7 +2,7 @@ import Kafka
 import Logging
 import Operations
 
-/// Pauses and resumes partitions in librdkafka, as `IntakeGate` decides. Only the consumer's thread calls it.
+/// Pauses and resumes partitions in librdkafka, as `IntakeGate` decides. Only the consumer's thread uses it.
 struct FetchControl {
     let assignment: PartitionAssignment
     let intake: RecordIntake
@@ -31,15 +31,15 @@ struct FetchControl {
         paused.set(assignment.gate.isPaused)
     }
 
-    /// Notes that the consumer was closed, which ends all pauses.
+    /// Notes that the consumer was closed, which ended all pauses.
     func reopen() {
         assignment.gate.reopen()
         paused.set(false)
     }
 
-    /// Pauses partitions if a record requires it. Call it after each record. A deferred record shows that its partition
-    /// fetches, so that the partition can be paused now. A pending record may complete the records that its partition
-    /// needs, so that the partition is paused alone.
+    /// Pauses partitions if the gate requires it. Call it after each record. A deferred record shows that its partition
+    /// fetches, so the partition can be paused now. A pending record may be the last that its partition needs, so only
+    /// this partition is paused.
     func took(_ taken: IntakeGate.Taken, from partition: TopicPartition, _ consumer: KafkaConsumer) {
         if taken == .deferred { pause(consumer) }
         guard taken == .pending, assignment.gate.isBacklogged(partition, assignment.admission(to: partition)) else {
@@ -53,7 +53,7 @@ struct FetchControl {
         }
     }
 
-    /// Resumes each partition that was paused alone and needs more pending records.
+    /// Resumes each partition that `took` paused by itself and that needs more pending records.
     func resumeBacklogged(_ consumer: KafkaConsumer) {
         guard !assignment.isolation.isRestricted else { return }
         for partition in assignment.gate.backlogged {
@@ -68,9 +68,9 @@ struct FetchControl {
         }
     }
 
-    /// Wakes librdkafka's threads if no record came although a partition's log has more. It wakes them once, then not
-    /// again before the next record. So a log that ends in a transaction's marker, which is no record, costs one
-    /// request at most.
+    /// Wakes librdkafka's threads if no record came although a partition's log has more. Does so once, and not again
+    /// before the next record. So a log that ends in a transaction's marker, which is not a record, costs at most one
+    /// request.
     func wakeFetchers(_ consumer: KafkaConsumer) {
         let starving = assignment.gate.takeStarving()
         guard !starving.isEmpty else { return }

@@ -2,23 +2,23 @@ import Foundation
 import Fulfillment
 import Kafka
 
-/// The queue of tasks' messages to the consumer's thread. `post` blocks for no longer than a lock.
+/// The queue of tasks' messages to the consumer's thread. `post` blocks only for a lock.
 ///
-/// `@unchecked Sendable`: `messages` is touched only with the condition's lock held.
+/// `@unchecked Sendable` is sound: `messages` is used only with `condition` locked.
 final class Inbox: @unchecked Sendable {
     enum Message: Sendable {
-        /// The record's outcome is durable (`isDone`), or its work was given up.
+        /// The record's outcome is durable (`isDone`), or its work was abandoned.
         case ended(RecordInHand, isDone: Bool)
         /// The partition's outbox is swept and its checkpoint is read. Its records may begin.
         case prepared(TopicPartition, assignment: UInt64, highestDecided: Int64?, StoredCheckpoints)
-        /// The database has again the claims that it lost by a fall back, if it lost any.
+        /// The worker has restored the claims that the database lost by a fall back, if it lost any.
         case claimsAreEntered(takeover: Int)
-        /// The database fell back to an earlier state. The ledger decides nothing until the losses are known.
+        /// The database fell back to an earlier state. The ledger decides nothing until the worker knows the losses.
         case databaseFellBack
-        /// The database has answered a batch of checkpoints. The result is nil if it did not answer.
+        /// The database has answered a batch of checkpoints. The result is nil if the write failed.
         case checkpointed(CheckpointBatch, CheckpointResult?)
         case looked(CheckpointLook, StoredCheckpoints)
-        /// The isolated record asks to go on, or to wait.
+        /// The isolated record's request to continue, or to wait.
         case accusation(AccusationRequest)
         case stop
     }
@@ -33,14 +33,14 @@ final class Inbox: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// True if `take` would return `stop`.
+    /// True if the queue has a `stop` message.
     var isStopPosted: Bool {
         condition.lock()
         defer { condition.unlock() }
         return messages.contains { if case .stop = $0 { true } else { false } }
     }
 
-    /// Takes all messages. Waits for the first one up to `seconds`.
+    /// Returns all messages, and removes them. Waits up to `seconds` for the first one.
     func take(waitingSeconds seconds: Double = 0) -> [Message] {
         condition.lock()
         defer { condition.unlock() }

@@ -1,62 +1,62 @@
 import DequeModule
 import Kafka
 
-/// Decides which records may begin, and which partitions fetch. The window limits the records in memory, and no record
+/// Decides which records may begin, and which partitions fetch. The window limits the records in memory. No record
 /// begins before its partition is ready.
 ///
-/// The value calls nothing: the consumer's thread passes events to its methods and carries out their results.
+/// The struct calls no other part: the consumer's thread passes events to its methods and carries out their results.
 struct IntakeGate: Sendable {
-    /// The seconds that the window may be full before partitions are paused. A pause throws away the records that
-    /// librdkafka has fetched.
+    /// The seconds for which the window may be full before partitions are paused. A pause makes librdkafka drop the
+    /// records that it has fetched.
     static let fullBeforePauseSeconds = 1.0
 
     /// A condition for a partition's first record to begin.
     enum Prerequisite: Sendable {
         /// The partition's outbox is swept and its checkpoint is read.
         case preparation
-        /// Kafka has this owner's start, or has refused it. Without the start, the next owner could not see that a
-        /// record killed this one at once.
+        /// Kafka has committed this owner's start, or has refused the commit. Without the start, if a record kills this
+        /// owner at once, the next owner could not see that.
         case startCommit
     }
 
     /// The loop's next step.
     enum Turn: Equatable, Sendable {
         case poll
-        /// The loop polls nothing for a moment, so that librdkafka keeps the records that it has fetched.
+        /// The loop polls nothing for a moment. Unlike a pause, this keeps the records that librdkafka has fetched.
         case wait
-        /// The loop pauses all partitions that `pausable` names.
+        /// The loop pauses the partitions of `pausable`.
         case pause
         /// The loop resumes the partitions that `resume` returns.
         case resume
     }
 
-    /// The gate's answer to a new record.
+    /// What the gate did with a new record.
     enum Taken: Equatable, Sendable {
         /// The record begins.
         case admitted
-        /// The record has its place in the window and waits.
+        /// The record has a place in the window, but does not begin yet.
         case pending
-        /// The record came during the pause, from a partition that could not be paused before its first record. The
-        /// record gets its place in the window when the pause ends.
+        /// The record came during the pause, from a partition that could not be paused before its first record. It gets
+        /// its place in the window when the pause ends.
         case deferred
         /// The record's partition is not assigned to this worker.
         case unassigned
     }
 
     private enum State {
-        /// The window has places. The next state is `full`.
+        /// The window has free places. The next state is `full`.
         case open
-        /// The window has no place. The next state is `open` as soon as it has one, or `paused` after a second.
+        /// The window has no free place. The next state is `open` when a place is free, or `paused` after a second.
         case full(since: Double)
-        /// All partitions that fetched are paused. Polling goes on, so that the group does not exclude this member. The
-        /// next state is `open`, once half of the places that no retrying record holds are free.
+        /// All partitions that fetched are paused. The loop still polls, so that the group does not remove this member.
+        /// The next state is `open`, when half of the places without retrying records are free.
         case paused
     }
 
     private var state = State.open
     private var window: IntakeWindow
     private var partitions: [TopicPartition: PartitionIntake] = [:]
-    /// True if a record came, or `resume` was called, since `takeStarving` last returned partitions.
+    /// True if a record came, or `resume` was called, after the last non-empty `takeStarving`.
     private var hasCome = false
 
     init(maximumRecords: Int) {
@@ -68,7 +68,7 @@ struct IntakeGate: Sendable {
     var records: Int { window.records }
     var bytes: Int { window.bytes }
 
-    /// True if no record is in flight: every record in the window is pending.
+    /// True if no record is in flight, so that every record in the window is pending.
     var isIdle: Bool { window.records == partitions.values.reduce(0) { $0 + $1.pending.count } }
 }
 
@@ -83,7 +83,7 @@ extension IntakeGate {
         partitions[partition]?.fulfil(prerequisite)
     }
 
-    /// Lets no further record of the partition begin.
+    /// Makes sure that no further record of the partition begins.
     mutating func close(_ partition: TopicPartition) { partitions[partition]?.close() }
 
     /// Returns whether the partition is assigned and its records may begin now or later.
@@ -94,31 +94,31 @@ extension IntakeGate {
         for record in gone.pending { window.release(bytes: record.byteCount) }
     }
 
-    /// Notes that the consumer was closed, which ends all pauses.
+    /// Notes that the consumer was closed, which ended all pauses.
     mutating func reopen() { state = .open }
 
-    /// Returns the offset that the consumer reads next; nil if neither a record nor the log's end came since the
+    /// Returns the offset of the next record to read. Nil if neither a record nor the log's end came since the
     /// assignment.
     func next(of partition: TopicPartition) -> Int64? { partitions[partition]?.next }
 
-    /// Notes that the log ends at `offset` for now, as librdkafka reports.
+    /// Notes that the log now ends at `offset`, as librdkafka reports.
     mutating func ended(_ partition: TopicPartition, at offset: Int64) { partitions[partition]?.ended(at: offset) }
 
-    /// Returns the offset up to which the log needs no more work, if every record before `position` is decided. The
-    /// offset may lie behind a transaction's marker, which is no record, so it is never committed.
+    /// Returns the offset before which the log needs no more work, if every record before `position` is decided. It may
+    /// be behind a transaction's marker, which is not a record, so the worker never commits it.
     func reached(in partition: TopicPartition, decided position: Int64?) -> Int64? {
         partitions[partition].map { $0.reached(decided: position) } ?? position
     }
 
-    /// Returns whether this worker lets records of the partition come: the window has a place, and the partition is
-    /// neither paused nor closed.
+    /// Returns whether the worker accepts records of the partition now: the window has a free place, and the partition
+    /// is neither paused nor closed.
     func mayCome(from partition: TopicPartition) -> Bool {
         guard !isPaused, !isFull, let intake = partitions[partition] else { return false }
         return !intake.isClosed && !intake.isPaused
     }
 
-    /// Returns the partitions that fetch, each with the offset that is read next. Later calls return none until another
-    /// record comes.
+    /// Returns the partitions that fetch, each with its next offset. Later calls return none until another record
+    /// comes.
     mutating func takeStarving() -> [(partition: TopicPartition, next: Int64)] {
         guard hasCome, !isPaused else { return [] }
         hasCome = false
@@ -144,7 +144,7 @@ extension IntakeGate {
         return partitions.values[index].take(record, admission) ? .admitted : .pending
     }
 
-    /// Moves the partition's next offset behind `last`. The record taken last stands for the whole batch.
+    /// Moves the partition's next offset behind `last`. The last taken record stands for the whole batch.
     mutating func stepOver(to last: Int64, of partition: TopicPartition) { partitions[partition]?.came(to: last + 1) }
 
     /// Admits the first pending record, and returns it; nil if no record may begin now.
@@ -160,12 +160,12 @@ extension IntakeGate {
 
     func isOpen(_ partition: TopicPartition) -> Bool { partitions[partition]?.isOpen ?? false }
 
-    /// Admits the first pending record, which begins in isolation, and returns it; nil if no record is pending.
+    /// Admits the first pending record for isolation, and returns it; nil if no record is pending.
     mutating func admitIsolated(of partition: TopicPartition) -> ConsumerRecord? {
         partitions[partition]?.admitFirst()
     }
 
-    /// Gives back the place of a record whose work has ended, even if its partition has left this worker.
+    /// Frees the place of a record whose work has ended, even if this worker no longer owns the partition.
     mutating func release(bytes: Int) { window.release(bytes: bytes) }
 }
 
@@ -173,7 +173,8 @@ extension IntakeGate {
 
 extension IntakeGate {
     /// Returns the loop's next step.
-    /// - Parameter held: the places of retrying records and of the records behind them, which may stay taken for long.
+    /// - Parameter held: the places of retrying records and of the submissions behind them, which may stay taken for
+    ///   long.
     mutating func turn(now: Double, held: WorkSlots.Places = WorkSlots.Places()) -> Turn {
         switch state {
         case .open:
@@ -190,9 +191,9 @@ extension IntakeGate {
         }
     }
 
-    /// The partitions that fetch, so that they can be paused. A newly assigned partition can be paused after its first
-    /// record. If an earlier pause overtook librdkafka's order to start fetching, librdkafka would drop that order for
-    /// good.
+    /// The partitions that fetch, and can therefore be paused. A new partition can be paused only after its first
+    /// record. If a pause came before librdkafka's command to start fetching, librdkafka would drop that command, and
+    /// never fetch.
     var pausable: [TopicPartition] { partitions.filter { $0.value.fetching == .running }.map(\.key) }
 
     mutating func paused(_ paused: [TopicPartition]) {
@@ -200,8 +201,8 @@ extension IntakeGate {
         for partition in paused { partitions[partition]?.fetching = .paused }
     }
 
-    /// Gives deferred records their places. Returns the partitions to fetch again; call `resumed` once the consumer has
-    /// resumed them.
+    /// Gives deferred records their places. Returns the partitions that the consumer must resume; call `resumed` after
+    /// that.
     mutating func resume() -> [TopicPartition] {
         state = .open
         hasCome = true
@@ -214,15 +215,15 @@ extension IntakeGate {
         return partitions.filter { $0.value.fetching == .paused && $0.value.deferred.isEmpty }.map(\.key)
     }
 
-    /// Notes the partitions that the consumer has resumed. If other partitions are still paused, as when deferred
-    /// records took all places, they wait for the next `resume`.
+    /// Notes that the consumer resumed these partitions. Other partitions may still be paused, because deferred records
+    /// took all places. They wait for the next `resume`.
     mutating func resumed(_ resumed: [TopicPartition]) {
         for partition in resumed { partitions[partition]?.fetching = .running }
         if partitions.values.contains(where: { $0.fetching == .paused }) { state = .paused }
     }
 
-    /// Returns whether the partition has enough pending records, so that it is to be paused alone. Records that wait
-    /// for isolation, or for progress in Kafka, must not fill the window.
+    /// Returns whether the partition has enough pending records and must be paused by itself. Records that wait for
+    /// isolation, or for progress in Kafka, must not fill the window.
     func isBacklogged(_ partition: TopicPartition, _ admission: CrashIsolation.Admission) -> Bool {
         guard admission != .unlimited, let intake = partitions[partition], intake.fetching == .running else {
             return false
@@ -236,8 +237,8 @@ extension IntakeGate {
         partitions.filter { $0.value.fetching == .backlogged }.map(\.key)
     }
 
-    /// Returns whether the consumer is to resume the partition; call `resumedBacklogged` once it has. During a pause of
-    /// all partitions it returns false, and the partition resumes with the others.
+    /// Returns whether the consumer must resume the partition; call `resumedBacklogged` after that. While all
+    /// partitions are paused, returns false, and the partition will resume with them.
     mutating func mayResumeBacklogged(_ partition: TopicPartition, _ admission: CrashIsolation.Admission) -> Bool {
         guard let intake = partitions[partition], !intake.hasEnoughPending(for: admission) else { return false }
         if isPaused { partitions[partition]?.fetching = .paused }

@@ -1,7 +1,7 @@
-/// The records in memory, with the most that may be there at once. When the window is full, the loop stops polling,
-/// then pauses. It resumes once half of the places that no retrying record holds are free.
+/// Limits the records in memory. When the window is full, the loop stops polling, and later pauses partitions. It
+/// resumes them when half of the places without retrying records are free.
 struct IntakeWindow: Sendable {
-    /// The most bytes of records in memory, for the whole process.
+    /// The most bytes of records in memory, in the whole process.
     static let maximumBytes = 64 * 1024 * 1024
 
     let maximumRecords: Int
@@ -14,7 +14,7 @@ struct IntakeWindow: Sendable {
 
     var isFull: Bool { records >= maximumRecords || bytes >= Self.maximumBytes }
 
-    /// Returns whether half of the places are free, without the held places.
+    /// Returns whether half of the places that are not in `held` are free.
     func mayResume(beside held: WorkSlots.Places) -> Bool {
         records - held.records <= (maximumRecords - held.records) / 2
             && bytes - held.bytes <= (Self.maximumBytes - held.bytes) / 2

@@ -4,16 +4,16 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Carries out the decisions of `CrashIsolation`, on the consumer's thread.
+/// Carries out what `CrashIsolation` decides, on the consumer's thread.
 final class IsolatedIntake {
     private let assignment: PartitionAssignment
     let intake: RecordIntake
     private let offsets: OffsetCommitter
-    /// The slots of work in memory, which also pause leasing: nothing is leased while records are isolated.
+    /// The slots of work in memory. They also pause leasing, because nothing may be leased while records are isolated.
     private let slots: WorkSlots
     private let turn: IsolationTurn
     private let logger: Logger
-    /// The unanswered request to make or withdraw the isolated record's accusation; nil if there is none.
+    /// The isolated record's open request to store or withdraw its accusation; nil if there is none.
     private var request: AccusationRequest?
 
     init(
@@ -45,15 +45,15 @@ final class IsolatedIntake {
         }
     }
 
-    /// Isolates the next record if nothing is in flight, else answers the isolated record's request. Call it at each
-    /// turn of the loop.
+    /// Isolates the next record if nothing is in flight. Otherwise handles the isolated record's request. Call it at
+    /// each turn of the loop.
     func step(_ consumer: KafkaConsumer) {
         holdBack()
         guard assignment.isolation.isActive else { return }
         guard assignment.gate.isIdle else { return answerRequest(consumer) }
         if let partition = assignment.isolation.takeEnded() { ended(partition, consumer) }
         update()
-        // A commit under way could arrive after the commit that names the record, and replace its metadata.
+        // A commit under way could arrive later than the commit that names the record, and overwrite its metadata.
         guard assignment.isolation.isActive, slots.isLeasingIdle, !offsets.isCommitUnderWay, turn.take(.submissions)
         else { return }
         switch assignment.isolation.next(among: candidates(consumer), now: WallClock.monotonicSeconds) {
@@ -64,8 +64,8 @@ final class IsolatedIntake {
         }
     }
 
-    /// Commits that the isolated record is done, so that a death from now on does not count against it. Then the turn
-    /// goes to the other members, whose records come before this member's next one.
+    /// Commits that the isolated record is done, so that a later death does not count against it. Then passes the turn
+    /// to the other members, whose records come before this member's next record.
     private func ended(_ partition: TopicPartition, _ consumer: KafkaConsumer) {
         defer { turn.pass(.submissions) }
         let metadata = assignment.isolation.metadata(of: partition, hasMoved: true)
@@ -76,18 +76,18 @@ final class IsolatedIntake {
         }
     }
 
-    /// Keeps the isolated record's request until `step` answers it. The record is about to wait or to go on.
+    /// Keeps the isolated record's request, to continue or to wait, until `step` handles it.
     func asked(_ request: AccusationRequest) {
         self.request?.end(false)
         self.request = request
     }
 
-    /// Answers the isolated record's request. While the record waits, other members take records. The record goes on
-    /// once those records are done and Kafka has the accusation again.
+    /// Handles the isolated record's request. While the record waits, other members take records. The record continues
+    /// when those records are done and Kafka has its accusation again.
     private func answerRequest(_ consumer: KafkaConsumer) {
         guard let request, !request.isOver else { return }
         if request.isAtWork { guard slots.isLeasingIdle, turn.take(.submissions) else { return } }
-        // A commit under way could arrive after this one, and replace its metadata.
+        // A commit under way could arrive later than this commit, and overwrite its metadata.
         guard !offsets.isCommitUnderWay else { return }
         self.request = nil
         let isDurable = accuse(isAtWork: request.isAtWork, consumer)
@@ -109,7 +109,7 @@ final class IsolatedIntake {
         return true
     }
 
-    /// Lets no submission begin or be leased while another member has the turn or waits for it.
+    /// Lets no submission begin and none be leased while another member has the turn or is the first to wait for it.
     private func holdBack() {
         if turn.isWanted(byOthersThan: .submissions) {
             assignment.isolation.isHeldBack = true
@@ -148,7 +148,7 @@ final class IsolatedIntake {
         intake.admit(record, to: state)
     }
 
-    /// Makes the record a dead letter. The sender gets no answer, because receiptd must not reject a paying player for
+    /// Makes the record a dead letter. The sender gets no event, because receiptd must not reject a paying player for
     /// its own fault.
     private func bury(_ offset: Int64, of partition: TopicPartition, deaths: Int) {
         let detail =
@@ -163,7 +163,7 @@ final class IsolatedIntake {
         guard let state = assignment[partition], let record = assignment.gate.admitIsolated(of: partition) else {
             return
         }
-        // The dead letter is made without decoding the record.
+        // This makes the dead letter without decoding the record.
         intake.admit(record, to: state, as: DeadLetter(reason: .crashed, detail: detail))
     }
 }

@@ -2,10 +2,9 @@ import Fulfillment
 import Operations
 import Synchronization
 
-/// Gives one member at a time the turn to isolate a record, with nothing else in flight in the whole process. A death
-/// then counts against that record. A member that isolates asks for the turn. The other members finish the records that
-/// they have begun, and begin none until the member passes the turn. Members get the turn in the order in which they
-/// asked.
+/// Gives one member at a time the turn to isolate a record, with nothing else in flight in the whole process. So a
+/// death counts against that record. A member asks for the turn. The other members then finish their records, and begin
+/// none until that member passes the turn. Members get the turn in the order in which they asked.
 final class IsolationTurn: Sendable {
     /// A reader of records.
     enum Member: Hashable, Sendable {
@@ -16,21 +15,21 @@ final class IsolationTurn: Sendable {
     }
 
     private struct State {
-        /// The members that asked for the turn, in order. The first has the turn once no other member is at work.
+        /// The members that asked for the turn, in order. The first has the turn when no other member is at work.
         var asking: [Member] = []
-        /// The members at work. Submissions count from the start, because parked submissions may begin before any
-        /// record is read.
+        /// The members at work. Submissions are among them from the start, because parked submissions may begin before
+        /// the first record is read.
         var working: Set<Member> = [.submissions]
     }
 
     private let state = Mutex(State())
-    /// 1 while a member has the turn or waits for it; 0 otherwise.
+    /// 1 while a member has the turn or waits for it; otherwise 0.
     private let gauge: Gauge
 
     init(gauge: Gauge = Gauge()) { self.gauge = gauge }
 
-    /// Notes that the member begins records side by side with others. Returns false while another member has the turn
-    /// or waits for it.
+    /// Notes that the member begins records beside other members. Returns false while another member has the turn or
+    /// waits for it.
     func begin(_ member: Member) -> Bool {
         state.withLock { state in
             guard !state.asking.contains(where: { $0 != member }) else { return false }
@@ -42,7 +41,7 @@ final class IsolationTurn: Sendable {
     /// Notes that no record of the member is in flight.
     func ended(_ member: Member) { state.withLock { _ = $0.working.remove(member) } }
 
-    /// Asks for the turn. Returns whether the member has it: then no other member has records in flight or begins one.
+    /// Asks for the turn. Returns whether the member has it; no other member then has a record in flight or begins one.
     func take(_ member: Member) -> Bool {
         state.withLock { state in
             if !state.asking.contains(member) { state.asking.append(member) }
@@ -59,8 +58,8 @@ final class IsolationTurn: Sendable {
         }
     }
 
-    /// Returns whether another member is first in line for the turn. This member then finishes its records and begins
-    /// none.
+    /// Returns whether another member is the first to have or wait for the turn. This member must then finish its
+    /// records and begin none.
     func isWanted(byOthersThan member: Member) -> Bool {
         state.withLock { $0.asking.first.map { $0 != member } ?? false }
     }

@@ -2,16 +2,16 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Holds leases back until lost claims are entered again. After a fall back of the database, the ledger's decisions
-/// wait too.
+/// Keeps the lease gate closed until the worker has restored lost claims. After a fall back of the database, the
+/// ledger's decisions wait too.
 final class LossWait {
     private let assignment: PartitionAssignment
     private let preparation: PartitionPreparation
-    /// The number of takeovers, plus the number of times that all partitions were given up.
+    /// The number of takeovers, plus how often all partitions were given up.
     private var takeovers = 0
-    /// The number of the ledger's fall backs when the last takeover began.
+    /// How often the ledger had seen the database fall back when the last takeover began.
     private(set) var fallBackCount = 0
-    /// The time of the first takeover after the last fall back, in monotonic seconds; nil if no fall back was noticed.
+    /// The time of the first takeover after the last fall back, in monotonic seconds; nil before the first fall back.
     private var fellBackAt: Double?
     private var entering: Task<Void, Never>?
 
@@ -19,7 +19,7 @@ final class LossWait {
         (self.assignment, self.preparation) = (assignment, preparation)
     }
 
-    /// Begins a takeover of partitions. Call it before the takeover reads from the database.
+    /// Prepares for a takeover of partitions. Call it before the takeover reads from the database.
     func prepare() {
         giveUp()
         let count = preparation.worker.ledger.fallBackCount
@@ -27,10 +27,9 @@ final class LossWait {
         fallBackCount = count
     }
 
-    /// Stores that the database may have lost decisions on these partitions, if a connection showed a fall back lately.
-    /// Kafka's offsets need not show the loss: decisions since their last commit may be lost too.
-    /// - Parameter ends: the ends of the logs. Without a partition's end, the loss covers every offset of the
-    ///   partition.
+    /// Stores that the database may have lost decisions on these partitions, if a connection recently showed a fall
+    /// back. Kafka's offsets may not show the loss, because decisions after the last commit may be lost too.
+    /// - Parameter ends: the ends of the logs. If a partition's end is missing, its loss covers every offset.
     /// - Returns: false if the database does not answer.
     func keepUnseen(in partitions: [TopicPartition], _ ends: [TopicPartition: (low: Int64, high: Int64)]?) -> Bool {
         guard let fellBackAt, WallClock.monotonicSeconds - fellBackAt < PipelineLimits.fallBackSeconds else {
@@ -45,10 +44,11 @@ final class LossWait {
             unseen, since: now, seconds: PipelineLimits.durableReadSeconds)
     }
 
-    /// Begins to enter lost claims again, after partitions were taken over.
-    /// - Parameter isRead: true if the database has answered the takeover. Otherwise the losses are known once the
-    ///   first partition is prepared.
-    /// - Returns: the task that enters the claims. It ends once they are entered, or once a later takeover cancels it.
+    /// Begins to restore lost claims, after partitions were taken over.
+    /// - Parameter isRead: true if the database answered the takeover. If false, the losses are known when the first
+    ///   partition is prepared.
+    /// - Returns: the task that restores the claims. It ends when they are restored, or when a later takeover cancels
+    ///   it.
     func begin(isRead: Bool) -> Task<Void, Never> {
         let entering = preparation.enterClaims()
         self.entering = entering
@@ -56,7 +56,7 @@ final class LossWait {
         return entering
     }
 
-    /// Stops entering claims, because another takeover begins or no partition is left.
+    /// Cancels the restoring of claims, because another takeover begins or no partition is left.
     func giveUp() {
         takeovers += 1
         entering?.cancel()

@@ -3,13 +3,13 @@ import Kafka
 import NamesAndTimes
 import Operations
 
-/// Keeps a partition's progress while the partition is assigned. Only its consumer's thread uses it.
+/// The owner of a partition's progress while the partition is assigned. Only its consumer's thread uses it.
 protocol ProgressOwner: AnyObject {
     var progress: PartitionProgress { get set }
 }
 
 extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
-    /// Commits these marks. Blocks until the broker answers, for at most `seconds`.
+    /// Commits these marks, and blocks until the broker answers, for at most `seconds`.
     func commit(
         _ due: [TopicPartition: CommitMark], by consumer: KafkaConsumer, seconds: Double
     ) throws(KafkaError) {
@@ -18,7 +18,7 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
         for (partition, mark) in due { self[partition]?.progress.commitSucceeded(mark) }
     }
 
-    /// Returns the marks of these partitions that Kafka lacks, each with the metadata for the next owner.
+    /// Returns the marks of these partitions that Kafka does not have yet, each with metadata for the next owner.
     func commitsDue(of candidates: [TopicPartition], _ isolation: CrashIsolation) -> [TopicPartition: CommitMark] {
         var due: [TopicPartition: CommitMark] = [:]
         for partition in candidates {
@@ -29,8 +29,8 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
         return due
     }
 
-    /// Commits the partition's position, with metadata for its next owner. Returns false if the database has no
-    /// checkpoint up to the position.
+    /// Commits the partition's position, with metadata for the next owner. Returns false if the database has no
+    /// checkpoint at the position.
     func commitPosition(
         of partition: TopicPartition, metadata: String, by consumer: KafkaConsumer, seconds: Double
     ) throws(KafkaError) -> Bool {
@@ -42,7 +42,7 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
     }
 
     /// Reports each partition's lag.
-    /// - Parameter next: returns the offset up to which a partition's log needs no more work; nil if unknown.
+    /// - Parameter next: returns the offset before which a partition's log needs no more work; nil if unknown.
     func reportLag(
         _ consumer: KafkaConsumer, _ gauges: PartitionGauges, next: (TopicPartition, Value) -> Int64?
     ) {
@@ -55,10 +55,11 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
     }
 }
 
-/// The checkpoints for one SQL transaction.
+/// Checkpoints that one SQL transaction writes.
 struct CheckpointBatch: Sendable {
     let topic: String
-    /// The history in which the covered decisions were made; nil if none was made since the last checkpoint.
+    /// The database's history in which the checkpointed decisions were made; nil if there are none since the last
+    /// checkpoint.
     let decidedIn: DatabaseHistory?
     var writes: [TopicPartition: CheckpointWrite] = [:]
 
@@ -68,8 +69,8 @@ struct CheckpointBatch: Sendable {
     }
 }
 
-/// A read of the rows that have no write on the way, with the content that this worker knew of each when the look
-/// began.
+/// A comparison of checkpoint rows with the database. It has only rows without a write under way. `asked` has each row
+/// as this worker knew it before the query.
 struct CheckpointLook: Sendable {
     let topic: String
     var asked: [TopicPartition: OffsetCheckpoint?] = [:]
@@ -79,15 +80,14 @@ struct CheckpointLook: Sendable {
     }
 }
 
-/// Writes checkpoints of the partitions' progress to the database. Each consumer loop has its own, on its own thread. A
-/// result may be a `Restart`: then partitions are read again from further back.
+/// Writes the partitions' checkpoints to the database. Each consumer loop has its own, on its own thread. A method that
+/// returns a `Restart` says that partitions must be read again from a lower offset.
 struct OffsetCheckpointer: Sendable {
     let store: any OffsetCheckpoints
     let topic: String
     let failures: Failures
 
-    /// Reads the rows of these partitions. Blocks for at most `seconds`. Returns nil if the database does not answer in
-    /// that time.
+    /// Reads these partitions' rows. Blocks for at most `seconds`. Returns nil if the database does not answer in time.
     func read(_ partitions: [TopicPartition], seconds: Double) -> StoredCheckpoints? {
         wait(seconds: seconds) { [store, topic] in
             try await store.read(topic: topic, partitions: partitions.map(\.partition))
@@ -95,7 +95,7 @@ struct OffsetCheckpointer: Sendable {
     }
 
     /// Stores that decisions below these offsets may be lost. Blocks for at most `seconds`. Returns false if the
-    /// database does not answer in that time.
+    /// database does not answer in time.
     /// - Parameter since: as in `OffsetCheckpoints`.
     func keepDecidedAgain(_ ends: [TopicPartition: Int64], since: Timestamp? = nil, seconds: Double) -> Bool {
         guard !ends.isEmpty else { return true }
@@ -105,7 +105,7 @@ struct OffsetCheckpointer: Sendable {
         } != nil
     }
 
-    /// Runs the body. Returns nil if it throws, and reports the error.
+    /// Runs `body`. If `body` throws, reports the error and returns nil.
     func reporting<Value: Sendable>(_ body: () async throws -> Value) async -> Value? {
         do {
             let value = try await body()
@@ -117,15 +117,15 @@ struct OffsetCheckpointer: Sendable {
         }
     }
 
-    /// Runs the body, and blocks this thread for at most `seconds`. Returns nil if the body throws or takes longer, and
-    /// reports that.
+    /// Runs `body`, and blocks this thread for at most `seconds`. If `body` throws or takes longer, reports that and
+    /// returns nil.
     func wait<Value: Sendable>(seconds: Double, _ body: @escaping @Sendable () async throws -> Value) -> Value? {
         let value = BlockingWork.wait(seconds: seconds, failed: { failures.report($0, of: .offsets) }, body)
         if value != nil { failures.recovered(.offsets) }
         return value
     }
 
-    /// Begins the writes that are due. Returns a batch for each history in which decisions were made.
+    /// Starts the writes that are due. Returns one batch for each history in which decisions were made.
     func begin(_ owners: [TopicPartition: some ProgressOwner]) -> [CheckpointBatch] {
         var batches: [DatabaseHistory?: CheckpointBatch] = [:]
         for (partition, owner) in owners {
@@ -135,7 +135,7 @@ struct OffsetCheckpointer: Sendable {
         return Array(batches.values)
     }
 
-    /// Ends the batch's writes. Returns the reason if partitions are to be read again; nil otherwise.
+    /// Ends the batch's writes. Returns a reason if the worker must read partitions again; otherwise nil.
     /// - Parameter result: the database's answer; nil if it did not answer.
     func end(
         _ batch: CheckpointBatch, _ result: CheckpointResult?, _ owners: [TopicPartition: some ProgressOwner]
@@ -148,8 +148,7 @@ struct OffsetCheckpointer: Sendable {
         return restart
     }
 
-    /// Writes the checkpoints that are due. Blocks the consumer's thread for at most `seconds`. An offset without a
-    /// checkpoint is not committed.
+    /// Writes the checkpoints that are due. Blocks the consumer's thread for at most `seconds`.
     func writeNow(
         _ owners: [TopicPartition: some ProgressOwner], seconds: Double
     ) -> PartitionProgress.Restart? {
@@ -164,9 +163,9 @@ struct OffsetCheckpointer: Sendable {
         return restart
     }
 
-    /// Counts in the database that this worker leaves these partitions in order. Kafka refuses commits while a group
-    /// rebalances, and the metadata that Kafka has would then look as if this worker had died. The database does not
-    /// count a partition without metadata in Kafka.
+    /// Counts in the database that this worker leaves these partitions in order. Kafka refuses commits during a
+    /// rebalance. The metadata that Kafka still has would then look as if this worker had died. Partitions without
+    /// metadata in Kafka are not counted.
     func leave(
         _ leaving: [TopicPartition], of owners: [TopicPartition: some ProgressOwner], _ isolation: inout CrashIsolation,
         seconds: Double
@@ -182,7 +181,7 @@ struct OffsetCheckpointer: Sendable {
         for partition in leaving { isolation.leave(partition, departures: departures[partition.partition]) }
     }
 
-    /// Returns a look at the rows that have no write on the way; nil if there are none.
+    /// Returns a look at the rows without a write under way; nil if there are none.
     func beginLook(_ owners: [TopicPartition: some ProgressOwner]) -> CheckpointLook? {
         var look = CheckpointLook(topic: topic)
         for (partition, owner) in owners {
@@ -191,7 +190,7 @@ struct OffsetCheckpointer: Sendable {
         return look.asked.isEmpty ? nil : look
     }
 
-    /// Reads the look's rows. Blocks for at most `seconds`. Returns nil if the database does not answer in that time.
+    /// Reads the look's rows. Blocks for at most `seconds`. Returns nil if the database does not answer in time.
     func finish(_ look: CheckpointLook, seconds: Double) -> StoredCheckpoints? {
         wait(seconds: seconds) { [store] in try await look.read(from: store) }
     }

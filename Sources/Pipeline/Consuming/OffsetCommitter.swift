@@ -4,12 +4,12 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Carries out the decisions of `PartitionProgress`: writes checkpoints to the database, then commits their offsets in
+/// Carries out what `PartitionProgress` decides: writes checkpoints to the database, then commits their offsets in
 /// Kafka.
 ///
-/// The committer writes checkpoints each second in the background, and commits each second and after each checkpoint.
-/// It also commits the first offset of a new assignment, and finished records before a partition leaves. Only the
-/// consumer's thread calls it.
+/// It writes checkpoints each second in the background, and commits each second and after each checkpoint. It also
+/// commits the first offset of a new assignment, and finished records before a partition is revoked. Only the
+/// consumer's thread uses it.
 final class OffsetCommitter {
     private let assignment: PartitionAssignment
     private let intake: RecordIntake
@@ -21,9 +21,9 @@ final class OffsetCommitter {
     private var nextRound = 0.0
     private var nextLook = 0.0
     private var checkpointsUnderWay = 0
-    /// True if Kafka may lack a checkpoint that the database has.
+    /// True if the database has a checkpoint whose offset may not be committed in Kafka yet.
     private var hasNewCheckpoints = false
-    /// The time of the commit whose outcome is not known yet, in monotonic seconds; nil if there is none.
+    /// When the commit whose result is unknown was sent, in monotonic seconds; nil if there is none.
     private var commitSentAt: Double?
 
     init(
@@ -40,13 +40,13 @@ final class OffsetCommitter {
 
     var isCommitUnderWay: Bool { commitSentAt != nil }
 
-    /// Begins with a new consumer, and forgets the last consumer's commit under way.
+    /// Starts with a new consumer. A commit of the last consumer no longer counts as under way.
     func begin(_ consumer: KafkaConsumer) {
         commitSentAt = nil
         consumer.onCommit = { [unowned self] result in self.committed(result) }
     }
 
-    /// Writes checkpoints and sends commits as they are due. Call it at each turn of the loop.
+    /// Writes checkpoints and sends commits that are due. Call it at each turn of the loop.
     func turn(_ consumer: KafkaConsumer) {
         let now = WallClock.monotonicSeconds
         if now >= nextRound {
@@ -62,7 +62,7 @@ final class OffsetCommitter {
 // MARK: - In the background
 
 extension OffsetCommitter {
-    /// True while the database has not answered checkpoints that were sent in the background.
+    /// True while checkpoints that were sent in the background have no result.
     var isCheckpointing: Bool { checkpointsUnderWay > 0 }
 
     private func checkpointInBackground(_ now: Double) {
@@ -75,7 +75,7 @@ extension OffsetCommitter {
                 inbox.post(.checkpointed(batch, result))
             }
         }
-        // While no record comes, only this look shows that the database fell back.
+        // While no record comes, only this comparison shows that the database fell back.
         guard now >= nextLook, let look = checkpointer.beginLook(assignment.partitions) else { return }
         nextLook = now + PipelineLimits.historyCheckSeconds
         Task { [inbox, checkpointer] in
@@ -94,8 +94,8 @@ extension OffsetCommitter {
         assignment.restart(checkpointer.end(look, found, assignment.partitions))
     }
 
-    /// Sends the commits that are due, unless a commit is under way. librdkafka repeats a refused commit by itself, and
-    /// the repetition could overtake a later commit.
+    /// Sends the commits that are due, unless a commit is under way. librdkafka retries a refused commit by itself, and
+    /// its retry could arrive after a later commit.
     /// - Parameter isStart: true within the callback that assigns partitions.
     private func sendCommits(_ consumer: KafkaConsumer, isStart: Bool = false) {
         hasNewCheckpoints = false
@@ -103,7 +103,7 @@ extension OffsetCommitter {
         if let commitSentAt, now - commitSentAt < PipelineLimits.commitPatienceSeconds { return }
         var due = assignment.commitsDue(of: assignment.all)
             .filter { $0.value != assignment[$0.key]?.progress.pendingCommit }
-        // The planted fault is left out at the start, where the new owner's own commit would hide it.
+        // The planted fault is left out at the start, because the new owner's own commit would hide it.
         if !isStart { PlantedCommits.add(to: &due, besides: assignment.all) }
         guard !due.isEmpty else { return }
         do throws(KafkaError) {
@@ -116,7 +116,7 @@ extension OffsetCommitter {
         }
     }
 
-    /// Takes the outcome of a commit in the background. After a failure, the next round commits again.
+    /// Handles the result of a commit in the background. After a failure, the next round commits again.
     private func committed(_ result: Result<[TopicPartition: Int64], KafkaError>) {
         commitSentAt = nil
         switch result {
@@ -136,11 +136,11 @@ extension OffsetCommitter {
         }
     }
 
-    /// Commits the starts in the background, before fetching begins. Records wait for the outcome, but the group does
-    /// not. A blocking commit that timed out would stay under way, and could overtake a later commit.
+    /// Commits the starts in the background, before librdkafka fetches. Records wait for the result, but the group does
+    /// not. A blocking commit that timed out would stay under way, and could arrive after a later commit.
     func commitStarts(of assigned: [TopicPartition], _ consumer: KafkaConsumer) {
         checkpointNow(assigned, seconds: PipelineLimits.finalCheckpointSeconds)
-        // A commit under way is of the earlier assignment, so the broker no longer takes it.
+        // A commit under way belongs to the earlier assignment, so the broker will refuse it.
         commitSentAt = nil
         sendCommits(consumer, isStart: true)
         nextRound = 0
@@ -155,8 +155,8 @@ extension OffsetCommitter {
         assignment.restart(checkpointer.writeNow(owners, seconds: seconds))
     }
 
-    /// Commits partitions that are leaving. It waits for the database, then for the broker. A commit may safely be
-    /// below the decided records, but never above them. Returns false if the broker did not answer.
+    /// Commits partitions that are being revoked. Waits for the database, then for the broker. It is safe to commit
+    /// less than the decided records, but never more. Returns false if the broker did not answer.
     @discardableResult
     func commitNow(_ leaving: [TopicPartition], _ consumer: KafkaConsumer, seconds: Double) -> Bool {
         guard assignment.restartReason == nil else { return true }
@@ -175,8 +175,8 @@ extension OffsetCommitter {
         }
     }
 
-    /// Checkpoints and commits the partition's position, with metadata for its next owner. Returns false if the
-    /// database has no checkpoint up to the position.
+    /// Checkpoints and commits the partition's position, with metadata for the next owner. Returns false if the
+    /// database has no checkpoint at the position.
     func commitPosition(
         of partition: TopicPartition, metadata: String, _ consumer: KafkaConsumer
     ) throws(KafkaError) -> Bool {

@@ -2,7 +2,7 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Moves the offsets of a consumer group back, in Kafka and in PostgreSQL. The group must have no members. `plan` and
+/// Moves a consumer group's offsets back, in Kafka and in PostgreSQL. The group must have no members. `plan` and
 /// `apply` throw a `KafkaError` if Kafka fails.
 public struct OffsetRewind: Sendable {
     private static let timeoutMilliseconds: Int32 = 20_000
@@ -13,7 +13,7 @@ public struct OffsetRewind: Sendable {
     let checkpoints: any OffsetCheckpoints
     let log: @Sendable (KafkaLogLine) -> Void
 
-    /// - Parameter log: receives the log lines of Kafka's clients.
+    /// - Parameter log: receives the log lines of the Kafka clients.
     public init(
         topic: String, consumerProperties: KafkaProperties, checkpoints: any OffsetCheckpoints,
         log: @escaping @Sendable (KafkaLogLine) -> Void
@@ -24,8 +24,8 @@ public struct OffsetRewind: Sendable {
         self.log = log
     }
 
-    /// The reason why some offsets did not move. A partial move harms nothing, because a worker starts at the lower of
-    /// Kafka's offset and the checkpoint.
+    /// Why offsets did not move. If only some moved, that does no harm, because a worker starts at the lower of Kafka's
+    /// offset and the checkpoint.
     public enum Refusal: Error, Sendable {
         /// Kafka refuses the move, because workers of the group run.
         case groupHasMembers
@@ -36,11 +36,12 @@ public struct OffsetRewind: Sendable {
     /// The committed offset of one partition, and the offset that replaces it.
     public struct Move: Sendable, Equatable, CustomStringConvertible {
         public let partition: TopicPartition
-        /// The committed offset; nil if the group never committed, so that it begins at the earliest record anyway.
+        /// The committed offset; nil if the group never committed, so that it starts at the earliest record anyway.
         public let from: Int64?
         public let to: Int64?
 
-        /// Plans a move to `target`, but never forward: records behind the committed offset are not decided yet.
+        /// Plans a move to `target`, but never forward, because records behind the committed offset are not decided
+        /// yet.
         init(_ partition: TopicPartition, committed: Int64?, target: Int64) {
             self.partition = partition
             from = committed
@@ -60,7 +61,7 @@ public struct OffsetRewind: Sendable {
         }
     }
 
-    /// Plans the moves that make the group read the records since `time` again.
+    /// Plans moves after which the group will read the records since `time` again.
     public func plan(to time: Timestamp) async throws -> [Move] {
         try await blocking { [topic, consumerProperties, log] in
             let consumer = try KafkaConsumer(properties: consumerProperties, log: log)
@@ -71,7 +72,7 @@ public struct OffsetRewind: Sendable {
             let found = try consumer.offsetsForTime(
                 partitions, milliseconds: time.milliseconds, timeoutMilliseconds: Self.timeoutMilliseconds)
             return try partitions.map { partition in
-                // The broker names no offset if all records of the partition are older than `time`.
+                // The broker returns no offset if all records of the partition are older than `time`.
                 let target =
                     try found[partition]
                     ?? consumer.watermarks(partition, timeoutMilliseconds: Self.timeoutMilliseconds).high
@@ -80,21 +81,21 @@ public struct OffsetRewind: Sendable {
         }
     }
 
-    /// Applies the moves, in Kafka first: Kafka refuses them while the group has members. A worker starts at the lower
-    /// of Kafka's offset and the checkpoint, so the moves count as soon as Kafka has them.
+    /// Applies the moves in Kafka, which refuses them while the group has members. A worker starts at the lower of
+    /// Kafka's offset and the checkpoint, so the moves take effect when Kafka has them.
     ///
-    /// - Parameter restoredSince: the time since which a restore of the database may have lost published decisions; nil
-    ///   if it lost none. With a time, workers grant and at once revoke a purchase that was refunded meanwhile, and
-    ///   leave a published grant with its player.
+    /// - Parameter restoredSince: the time from which a restore of the database may have lost published decisions; nil
+    ///   if it lost none. With a time, workers grant a purchase that was refunded meanwhile and at once revoke the
+    ///   grant. They also leave a published grant with its player.
     ///
-    /// Throws a `Refusal` if workers of the group run, and the store's error if the database is out of reach.
+    /// Throws a `Refusal` if workers of the group run, and the store's error if PostgreSQL cannot be reached.
     public func apply(_ moves: [Move], restoredSince: Timestamp? = nil) async throws {
         var marks: [TopicPartition: CommitMark] = [:]
         for move in moves where move.count > 0 { marks[move.partition] = move.to.map { CommitMark(offset: $0) } }
         guard !marks.isEmpty else { return }
         if let restoredSince {
-            // The loss is stored first. Once Kafka's offsets are back, a second run of the command would find nothing
-            // to move.
+            // The loss is stored first. If the command fails after the moves, a second run finds nothing to move and
+            // would not store it.
             let before = Dictionary(
                 uniqueKeysWithValues: moves.compactMap { move in
                     move.count > 0 ? move.from.map { (move.partition.partition, $0) } : nil
@@ -124,17 +125,17 @@ public struct OffsetRewind: Sendable {
         guard result.refused.isEmpty else { throw Refusal.workerHasBegun }
     }
 
-    /// The codes by which a broker refuses an outsider's commit while the group has members.
+    /// The codes with which a broker refuses a commit from outside the group while the group has members.
     private static let groupHasMembers: Set<Int32> = [
         KafkaError.Code.unknownMemberID, KafkaError.Code.illegalGeneration, KafkaError.Code.rebalanceInProgress,
     ]
 }
 
 extension [OffsetRewind.Move] {
-    /// The moves, one line for each partition.
+    /// The moves, with one line for each partition.
     public var plan: String { map(\.description).joined(separator: "\n") }
 
-    /// The result of the moves, in one sentence.
+    /// The moves' result, in one sentence.
     public var ending: String {
         let count = reduce(0) { $0 + $1.count }
         return count == 0 ? "nothing changes" : "\(count) records are taken again once workers run"

@@ -1,24 +1,24 @@
-/// The offsets of one partition's admitted records. The contiguous prefix of finished records may be committed.
+/// Tracks one partition's admitted records. The offset of the done prefix may be committed.
 ///
-/// Compaction and transaction markers leave gaps between offsets. A gap is no missing record, so only admitted offsets
-/// count. Each finished record costs a binary search.
+/// Compaction and transaction markers leave gaps between offsets, which are not missing records. So only admitted
+/// offsets count. To finish a record costs a binary search.
 struct OffsetTracker: Sendable {
     private var offsets: [Int64] = []
     private var isFinished: [Bool] = []
-    /// The index before which every offset is finished. `admit` removes those offsets once they are many.
+    /// The index before which every offset is finished. `admit` removes those offsets when there are many.
     private var head = 0
-    /// The offset behind the highest admitted one; nil before the first.
+    /// The offset behind the highest admitted offset; nil before the first.
     private(set) var end: Int64?
 
     init() {}
 
-    /// The number of records behind the finished prefix: each unfinished record, and each finished record behind one.
+    /// The number of records behind the done prefix, finished or not.
     var count: Int { offsets.count - head }
 
-    /// The number of offsets in memory, including the finished prefix.
+    /// The number of offsets in memory, including some of the done prefix.
     var heldCount: Int { offsets.count }
 
-    /// The number of unfinished records. The time to count them grows with `count`.
+    /// The number of unfinished records. Counting takes time in proportion to `count`.
     var unfinishedCount: Int { isFinished[head...].count { !$0 } }
 
     /// - Precondition: offsets are admitted in ascending order, as Kafka delivers them.
@@ -34,7 +34,7 @@ struct OffsetTracker: Sendable {
         end = offset + 1
     }
 
-    /// Notes a finished record. Unknown offsets are ignored, because they belong to an assignment that is over.
+    /// Marks a record as finished. Ignores an unknown offset, because it belongs to an earlier assignment.
     mutating func finish(_ offset: Int64) {
         var low = head
         var high = offsets.count
@@ -47,6 +47,6 @@ struct OffsetTracker: Sendable {
         while head < offsets.count, isFinished[head] { head += 1 }
     }
 
-    /// The next offset to read after a crash, which is the first unfinished one; nil before anything was admitted.
+    /// The offset from which to read after a crash, which is the first unfinished offset; nil before the first record.
     var committable: Int64? { head < offsets.count ? offsets[head] : end }
 }

@@ -3,17 +3,18 @@ import Kafka
 import NamesAndTimes
 import Operations
 
-/// The partitions that this worker owns, with the values that decide about them. The consumer loop and its parts share
+/// The partitions that this worker owns, and the objects that decide about them. The consumer loop and its parts share
 /// this object on one thread.
 final class PartitionAssignment {
     private(set) var partitions: [TopicPartition: AssignedPartition] = [:]
     var gate: IntakeGate
     var isolation = CrashIsolation(deathsOfDeadLetter: CrashHistory.deathsOfUnreadable)
-    /// The reason why the worker is to leave the group and join it again; nil if it is not.
+    /// Why the worker must leave the group and join it again; nil if it need not.
     private(set) var restartReason: String?
     private var count: UInt64 = 0
     private var gauges: PartitionGauges
-    /// The gate for leases; open while this worker knows, as far as it can, which decisions the database has lost.
+    /// The gate for leases. It is open while the worker knows which decisions the database has lost, as far as it can
+    /// know.
     private let parkedLeases: LeaseGate
 
     init(maximumInFlight: Int, parkedLeases: LeaseGate, metrics: ReceiptdMetrics) {
@@ -40,7 +41,7 @@ final class PartitionAssignment {
         count += 1
         let state = AssignedPartition(assignment: count, progress: progress, fallBackCount: fallBackCount)
         partitions[partition] = state
-        // A partition with an unknown start has no start commit to wait for.
+        // A partition with an unknown start has no commit of its start to wait for.
         gate.assign(partition, waitingFor: progress.start == nil ? [.preparation] : [.preparation, .startCommit])
         return state
     }
@@ -53,13 +54,14 @@ final class PartitionAssignment {
         gauges.revoke(topic: partition.topic, partition: partition.partition, isLost: isLost)
     }
 
-    /// Makes the worker leave the group and join it again, so that partitions start at the lower of the two offsets.
-    /// The worker commits nothing before, and Kafka delivers the records in flight again.
+    /// Makes the worker leave the group and join it again. Each partition then starts at the lower of Kafka's committed
+    /// offset and the checkpoint. The worker commits nothing before that, so Kafka delivers the records in flight
+    /// again.
     func restart(_ reason: String) {
         restartReason = restartReason ?? reason
         parkedLeases.close()
     }
-    /// Lets rows be leased, because this worker knows which decisions the database has lost. If a restart is due, the
+    /// Opens the lease gate, because the worker knows which decisions the database has lost. If a restart is due, the
     /// gate stays closed until the partitions are taken over again.
     func lossesAreKnown() {
         if restartReason == nil { parkedLeases.open() }
@@ -81,13 +83,13 @@ final class PartitionAssignment {
         isolation.admission(to: partition, awaitsProgress: partitions[partition]?.progress.awaitsProgress ?? false)
     }
 
-    /// Returns the offset up to which the partition's log needs no more work, also behind a transaction's marker, which
-    /// is no record. This offset is never committed.
+    /// Returns the offset before which the partition's log needs no more work. It may be behind a transaction's marker,
+    /// which is not a record, so the worker never commits it.
     func reached(in partition: TopicPartition) -> Int64? {
         gate.reached(in: partition, decided: partitions[partition]?.progress.position)
     }
 
-    /// Returns the offset that the consumer reads next; nil if unknown.
+    /// Returns the offset of the next record to read; nil if unknown.
     func next(of partition: TopicPartition) -> Int64? {
         gate.next(of: partition) ?? partitions[partition]?.progress.start
     }
@@ -96,7 +98,7 @@ final class PartitionAssignment {
         partitions.commitsDue(of: candidates, isolation)
     }
 
-    /// The reading of each assigned partition.
+    /// How far each assigned partition is read, for the search for unreadable batches.
     var readings: [TopicPartition: UnreadableBatchWatch.Reading] {
         var readings: [TopicPartition: UnreadableBatchWatch.Reading] = [:]
         for partition in partitions.keys {

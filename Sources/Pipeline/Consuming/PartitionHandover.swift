@@ -4,8 +4,8 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Takes partitions over and hands them on, within librdkafka's rebalance callbacks. Only the consumer's thread calls
-/// it.
+/// Takes over partitions, and hands them over to other workers, within librdkafka's rebalance callbacks. Only the
+/// consumer's thread uses it.
 final class PartitionHandover {
     private let assignment: PartitionAssignment
     private let offsets: OffsetCommitter
@@ -15,11 +15,12 @@ final class PartitionHandover {
     private let metrics: ReceiptdMetrics
     private let graceSeconds: Double
     private let logger: Logger
-    /// The offsets at which partitions start at the next assignment, because their last start was above the checkpoint.
+    /// Offsets at which partitions must start at the next assignment, because their last start was above the
+    /// checkpoint.
     private var lowerStarts: [TopicPartition: Int64] = [:]
     private let losses: LossWait
 
-    /// - Parameter graceSeconds: the seconds for finishing records in flight when the process stops.
+    /// - Parameter graceSeconds: the seconds for finishing the records in flight when the process stops.
     init(
         assignment: PartitionAssignment, offsets: OffsetCommitter, isolated: IsolatedIntake,
         preparation: PartitionPreparation, health: Health, metrics: ReceiptdMetrics, graceSeconds: Double,
@@ -40,9 +41,9 @@ final class PartitionHandover {
 // MARK: - Taking over
 
 extension PartitionHandover {
-    /// Takes partitions over, within `poll` and before fetching begins. Returns the start of each partition that starts
-    /// below Kafka's committed offset.
-    /// - Parameter isStopping: returns true if the worker stops and will fetch nothing. Then the call asks neither the
+    /// Takes partitions over, within `poll` and before librdkafka fetches. Returns the start of each partition that
+    /// must start below Kafka's committed offset.
+    /// - Parameter isStopping: returns true if the worker stops and will fetch nothing. Then this queries neither the
     ///   database for checkpoints nor the broker for the logs' ends.
     func assigned(
         _ assigned: [TopicPartition], _ consumer: KafkaConsumer, isStopping: () -> Bool
@@ -63,10 +64,11 @@ extension PartitionHandover {
             assignment.restart("the committed offsets cannot be read: \(error.name)")
             return [:]
         }
-        // If the database does not answer in time, the preparation asks again before the first record is admitted.
+        // If the database does not answer in time, the preparation reads again before the first record is admitted.
         let stored =
             isStopping() ? nil : preparation.checkpointer.read(assigned, seconds: PipelineLimits.durableReadSeconds)
-        // The group waits meanwhile. If the broker does not answer in time, the worker goes on without the logs' ends.
+        // The group waits meanwhile. If the broker does not answer in time, the worker continues without the logs'
+        // ends.
         let ends =
             isStopping()
             ? nil : try? consumer.watermarks(assigned, timeoutMilliseconds: PipelineLimits.offsetCheckMilliseconds)
@@ -76,7 +78,7 @@ extension PartitionHandover {
             let mark = committed[partition]
             let marks = ends?[partition]
             if let mark, let marks { warnOfReset(partition, committed: mark.offset, marks) }
-            // `start` is nil for a new group, which begins at the earliest record.
+            // `start` is nil for a new group, which starts at the earliest record.
             let row = stored.map { $0.checkpoints[partition.partition] }
             let start = mark.map { mark in
                 PartitionProgress.start(
@@ -103,7 +105,7 @@ extension PartitionHandover {
             assignment.restart("PostgreSQL does not answer: the worker cannot store the offsets of lost decisions")
             return starts
         }
-        // The search for lost claims needs the losses that were stored just now.
+        // The search for lost claims needs the losses that the code above has stored.
         let entering = losses.begin(isRead: stored != nil || assigned.isEmpty)
         for partition in assigned {
             guard let state = assignment[partition] else { continue }
@@ -115,7 +117,7 @@ extension PartitionHandover {
 
     func claimsAreEntered(takeover: Int) { losses.claimsAreEntered(takeover: takeover) }
 
-    /// Stores up to which offsets decisions are lost. Call it before Kafka's offset goes down, because afterwards no
+    /// Stores up to which offsets decisions are lost. Call this before Kafka's offset goes back, because afterwards no
     /// owner can see the loss. Returns false if the database does not answer.
     private func keep(_ lost: [TopicPartition: Int64]) -> Bool {
         guard !lost.isEmpty else { return true }
@@ -126,17 +128,17 @@ extension PartitionHandover {
     }
 
     /// Lets the partition's records begin, because its outbox is swept and its checkpoint is read. If the checkpoint is
-    /// below the start, all partitions are read again.
+    /// below the start, all partitions are read again instead.
     func prepared(
         _ partition: TopicPartition, assignment number: UInt64, highestDecided: Int64?, _ stored: StoredCheckpoints
     ) {
-        // The message may be of an earlier assignment, or the partition may be leaving.
+        // The message may be of an earlier assignment, or the partition is being revoked.
         guard let state = assignment[partition], state.assignment == number, assignment.gate.isTaking(partition)
         else { return }
         let row = stored.checkpoints[partition.partition]
         if let restart = state.progress.rowWasRead(late: row) {
-            // No record was admitted yet. A seek could overtake librdkafka's own order to start fetching, as a pause
-            // could. So the worker joins the group again.
+            // No record has been admitted. A seek could arrive before librdkafka's command to start fetching, as a
+            // pause could. So the worker joins the group again instead.
             lowerStarts[partition] = row?.nextOffset ?? 0
             return assignment.restart(restart)
         }
@@ -147,14 +149,14 @@ extension PartitionHandover {
         isolated.update()
         state.prepared(highestDecided: highestDecided)
         state.mayHaveLost(stored.decidedAgain[partition.partition])
-        // If the database did not answer at the takeover, the losses are known only now.
+        // If the database did not answer at the takeover, the worker learns of the losses only now.
         losses.areKnown()
         assignment.gate.fulfil(.preparation, of: partition)
         isolated.intake.admitPending(of: partition)
     }
 
-    /// Warns if the committed offset is outside the log, because the topic was made anew or records expired unread. The
-    /// partition then starts at the earliest record.
+    /// Warns if the committed offset is outside the log, because the topic was created again or records expired unread.
+    /// The partition then starts at the earliest record.
     private func warnOfReset(_ partition: TopicPartition, committed: Int64, _ marks: (low: Int64, high: Int64)) {
         guard committed < marks.low || committed > marks.high else { return }
         metrics.offsetResets.increment()
@@ -188,10 +190,9 @@ extension PartitionHandover {
 // MARK: - Handing on
 
 extension PartitionHandover {
-    /// Hands partitions on, within `poll`. This worker owns them until the call returns, so this is the last chance to
-    /// commit.
-    /// - Parameter handleInbox: handles the inbox's messages, and waits for the first one for at most the given
-    ///   seconds.
+    /// Hands over partitions, within `poll`. This worker owns them until the call returns, so this is its last chance
+    /// to commit.
+    /// - Parameter handleInbox: handles the inbox's messages, and waits up to the given seconds for the first one.
     func revoked(
         _ revoked: [TopicPartition], _ consumer: KafkaConsumer, lost: Bool, isStopping: Bool,
         handleInbox: (Double) -> Void
@@ -220,14 +221,13 @@ extension PartitionHandover {
             ])
     }
 
-    /// Gives all partitions up as if they were lost, because the consumer is replaced and commits nothing any more.
+    /// Gives up all partitions as if they were lost, because the consumer is replaced and commits nothing any more.
     func abandon() {
         offsets.countDepartures(of: assignment.all, seconds: PipelineLimits.finalCheckpointSeconds)
         forget(assignment.all, lost: true)
     }
 
-    /// Removes the partitions, and gives up their work. Work that cannot be cancelled goes on, and no longer moves an
-    /// offset.
+    /// Removes the partitions, and abandons their work. Work that cannot be cancelled continues, but moves no offset.
     private func forget(_ gone: [TopicPartition], lost: Bool = false) {
         if gone.count == assignment.all.count { losses.giveUp() }
         WorkInHand.abandon(assignment.inFlight(of: gone), immediately: true)
@@ -238,8 +238,8 @@ extension PartitionHandover {
         isolated.update()
     }
 
-    /// Gives up records that wait, and lets the others finish within `seconds`. Returns the number of records left in
-    /// flight.
+    /// Abandons records that only wait, and lets the other records finish within `seconds`. Returns the number of
+    /// records that are still in flight.
     private func drain(_ drained: [TopicPartition], seconds: Double, handleInbox: (Double) -> Void) -> Int {
         for partition in drained { assignment.gate.close(partition) }
         let deadline = WallClock.monotonicSeconds + seconds
@@ -250,8 +250,8 @@ extension PartitionHandover {
             let remaining = drained.reduce(0) { $0 + (assignment[$1]?.inFlight.count ?? 0) }
             if remaining == 0 || now >= deadline { return remaining }
             if !isUrgent, now >= deadline - seconds / 5 {
-                // In the last fifth of the time, the worker cancels requests to Apple, so that writes to the database
-                // can finish.
+                // In the last fifth of the time, the worker cancels requests to Apple, so that database writes can
+                // finish.
                 isUrgent = true
                 WorkInHand.abandon(assignment.inFlight(of: drained), immediately: true)
             }
@@ -260,8 +260,8 @@ extension PartitionHandover {
         }
     }
 
-    /// Waits for checkpoints on their way in the background, for at most `seconds`. Until its checkpoint has ended, a
-    /// partition gets no other one, and none of its new offsets can be committed.
+    /// Waits for checkpoints under way in the background, for at most `seconds`. Until a partition's checkpoint ends,
+    /// the partition gets no other, and none of its new offsets can be committed.
     private func awaitCheckpoints(seconds: Double, handleInbox: (Double) -> Void) {
         let deadline = WallClock.monotonicSeconds + seconds
         while offsets.isCheckpointing, WallClock.monotonicSeconds < deadline {
@@ -270,14 +270,14 @@ extension PartitionHandover {
         }
     }
 
-    /// Finishes records in flight, commits, and leaves the group. It takes the grace and little more even if Kafka or
-    /// the database is away, because the drain leaves time for the last commit.
+    /// Finishes records in flight, commits, and leaves the group. It takes hardly longer than the grace period, even if
+    /// Kafka or the database is away, because the drain leaves time for the last commit.
     func stop(_ consumer: KafkaConsumer, handleInbox: (Double) -> Void) {
         let started = WallClock.monotonicSeconds
         let grace = graceSeconds
         let all = assignment.all
         let isIsolating = assignment.isolation.hasSuspectAtWork
-        // A worker that stops too slowly is killed, and that death must not count against the isolated record.
+        // A worker that stops too slowly is killed. That death must not count against the isolated record.
         offsets.countDepartures(of: all, seconds: min(PipelineLimits.finalCheckpointSeconds, grace / 5))
         if isIsolating { offsets.commitNow(all, consumer, seconds: min(1, grace / 5)) }
         let drainEnd = started + grace - min(PipelineLimits.finalCommitSeconds, grace / 5)
@@ -287,7 +287,7 @@ extension PartitionHandover {
             all, consumer, seconds: max(1, started + grace - WallClock.monotonicSeconds))
         let uncommitted = assignment.partitions.values.count { $0.progress.position != $0.progress.committed?.offset }
         forget(all)
-        // If the broker did not answer the commit, the worker does not wait for the broker's answer to its departure.
+        // If the broker did not answer the commit, it probably will not answer the departure from the group either.
         consumer.close(withinSeconds: isHeard ? PipelineLimits.closeSeconds : 0)
         logger.info(
             "stopped consuming",

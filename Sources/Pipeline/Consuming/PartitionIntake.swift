@@ -1,44 +1,44 @@
 import DequeModule
 import Kafka
 
-/// The records of one partition that Kafka has delivered and that have not begun, and the state of its fetching.
+/// The delivered records of one partition that have not begun, and whether the partition fetches.
 struct PartitionIntake: Sendable {
     enum Fetching: Sendable {
-        /// No record came yet, so the partition must not be paused. The next state is `running`.
+        /// No record came yet, so the partition cannot be paused. The next state is `running`.
         case starting
         /// The partition fetches. The next state is `paused` or `backlogged`.
         case running
-        /// The partition pauses with the others, until the window has room. The next state is `running`.
+        /// The partition is paused with all others until the window has free places. The next state is `running`.
         case paused
-        /// The partition has enough pending records and is paused alone. The next state is `running`, or `paused` with
-        /// the others.
+        /// The partition has enough pending records, and is paused by itself. The next state is `running`, or `paused`
+        /// if all partitions are.
         case backlogged
     }
 
     private enum Phase {
-        /// No record begins. The next state is `open` or `closed`.
+        /// No record may begin yet. The next state is `open` or `closed`.
         case waiting(for: Set<IntakeGate.Prerequisite>)
-        /// Records begin. The next state is `closed`.
+        /// Records may begin. The next state is `closed`.
         case open
-        /// The partition is leaving, and no record begins any more.
+        /// The partition is being revoked, and no further record begins.
         case closed
     }
 
     private var phase: Phase
     var fetching = Fetching.starting
     private var read = ReadPosition()
-    /// The records in the window that have not begun. A deque frees each record's bytes as the record begins.
+    /// The records in the window that have not begun. A deque frees a record's bytes as soon as the record begins.
     var pending: Deque<ConsumerRecord> = []
     /// The records that came during a pause and are not in the window yet.
     var deferred: Deque<ConsumerRecord> = []
-    /// The number of records that began.
+    /// The number of records that have begun.
     private var admitted = 0
 
     init(waitingFor prerequisites: Set<IntakeGate.Prerequisite>) {
         phase = prerequisites.isEmpty ? .open : .waiting(for: prerequisites)
     }
 
-    /// The offset that is read next; nil if neither a record nor the log's end came yet.
+    /// The offset of the next record to read; nil before the first record and the log's end.
     var next: Int64? { read.next }
 
     var isOpen: Bool { if case .open = phase { true } else { false } }
@@ -58,10 +58,10 @@ struct PartitionIntake: Sendable {
         if fetching == .starting { fetching = .running }
     }
 
-    /// Notes that the log ends at `offset` for now.
+    /// Notes that the log now ends at `offset`.
     mutating func ended(at offset: Int64) { read.ended(at: offset) }
 
-    /// Returns the offset up to which the log needs no more work, if every record before `position` is decided.
+    /// Returns the offset before which the log needs no more work, if every record before `position` is decided.
     func reached(decided position: Int64?) -> Int64? { read.reached(decided: position) }
 
     /// Takes a record. Returns true if it begins at once, and false if it is pending.

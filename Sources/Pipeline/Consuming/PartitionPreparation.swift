@@ -2,7 +2,7 @@ import Fulfillment
 import Kafka
 import Logging
 
-/// Prepares newly assigned partitions beside the consumer's thread, before their first records begin.
+/// Prepares newly assigned partitions in tasks, before their first records begin.
 struct PartitionPreparation: Sendable {
     let unpublished: any UnpublishedEvents
     let worker: SubmissionWorker
@@ -11,10 +11,10 @@ struct PartitionPreparation: Sendable {
     let inbox: Inbox
     let logger: Logger
 
-    /// Publishes the partition's decided events that an earlier owner may not have published, before any new record of
-    /// it begins. So each player's events keep their order after a fail-over. Then the task reads the checkpoint and
-    /// posts `prepared`. It tries until the database answers or the partition is revoked.
-    /// - Parameter entering: the task of `enterClaims`, which ends before the sweep begins.
+    /// Prepares one partition. Before any new record begins, the task publishes decided events that an earlier owner
+    /// may not have published. So each player's events keep their order after a fail-over. Then the task reads the
+    /// checkpoint and posts `prepared`. It retries until the database answers or the partition is revoked.
+    /// - Parameter entering: the task of `enterClaims`, which must end before the sweep begins.
     func start(
         _ partition: TopicPartition, assignment: UInt64, behind entering: Task<Void, Never>
     ) -> Task<Void, Never> {
@@ -23,7 +23,7 @@ struct PartitionPreparation: Sendable {
             logger: logger)
         return Task { [inbox, checkpointer, claims] in
             await entering.value
-            // A later takeover cancels `entering`, but this partition may still be assigned and needs the claims.
+            // A later takeover cancels `entering`, but this partition may still be assigned, and needs the claims.
             if entering.isCancelled { await claims.finish() }
             guard let highest = await relay.publishAll(of: partition) else { return }
             // The row is read again after the sweep, because the database may not have answered at the takeover.
@@ -40,14 +40,14 @@ struct PartitionPreparation: Sendable {
         }
     }
 
-    /// Begins to enter lost claims again, once for all partitions of a takeover. Call it after the takeover has stored
-    /// its losses.
+    /// Starts to restore lost claims, once for all partitions of a takeover. Call it after the takeover has stored its
+    /// losses.
     func enterClaims() -> Task<Void, Never> {
         Task { [claims] in await claims.finish() }
     }
 
-    /// Posts `claimsAreEntered` once the lost claims are entered again. Until then nothing is leased, because a leased
-    /// row may be of a purchase whose owner is lost.
+    /// Posts `claimsAreEntered` once the lost claims are restored. Nothing is leased before, because the claim of a
+    /// leased row's purchase may be lost.
     func tell(_ entering: Task<Void, Never>, takeover: Int) {
         Task { [inbox] in
             await entering.value

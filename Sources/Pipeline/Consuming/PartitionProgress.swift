@@ -2,23 +2,23 @@ import Fulfillment
 import Kafka
 import PlantedFaults
 
-/// Decides **up to which offset** a partition is committed; nothing else decides it. `OffsetCommitter` chooses the time
-/// for submissions, and `BatchedTopicOffsets` for the other topics.
+/// Decides **up to which offset** a partition is committed; no other part decides that. `OffsetCommitter` chooses the
+/// time for submissions, and `BatchedTopicOffsets` for the other topics.
 ///
-/// The worker commits no offset in Kafka above the lower of
+/// The worker commits no offset in Kafka above the lower of two offsets:
 ///
-/// 1. the offset before which this owner has *finished* every record that it read, and
-/// 2. the offset that this owner has *checkpointed* in the database since: by a compare-and-set on the partition's row,
-///    in the same history of the database in which those records were decided. A row of another writer never counts.
+/// 1. the offset before which this owner has *finished* every record that it read
+/// 2. the offset that this owner has *checkpointed* since, by a compare-and-set on the partition's row. The database
+///   must still have the history in which those records were decided. Another owner's row never counts.
 ///
-/// Decisions may be lost if the row does not hold this owner's last write, or if a decision was committed in another
-/// history than its checkpoint. Then the partition *restarts* at the lower of Kafka's committed offset and the
-/// database's checkpoint. The start of a partition may always be committed again, because an earlier owner committed
-/// everything before it.
+/// Decisions may be lost if the row does not have this owner's last write, or if a decision and its checkpoint are in
+/// different histories. Then the partition *restarts* at the lower of Kafka's committed offset and the database's
+/// checkpoint. The start of a partition may always be committed again, because an earlier owner committed everything
+/// before it.
 ///
-/// The value calls nothing: the consumer's thread passes events to its methods and carries out their results.
+/// The struct calls no other part: the consumer's thread passes events to its methods and carries out their results.
 struct PartitionProgress: Sendable {
-    /// The reason why the partition is to be read again from the lower of the two offsets.
+    /// Why the partition must be read again from the lower of Kafka's committed offset and the checkpoint.
     enum Restart: String, Sendable {
         case databaseFellBack = "PostgreSQL fell back to an earlier state, or another database answers"
         case otherHistory = "PostgreSQL was restarted, failed over or restored between a decision and its checkpoint"
@@ -26,44 +26,44 @@ struct PartitionProgress: Sendable {
         case lowerCheckpoint = "PostgreSQL answered late, with a checkpoint below the start of the partition"
     }
 
-    /// A checkpoint on its way to the database.
+    /// A checkpoint under way to the database.
     private struct PendingWrite {
         let write: CheckpointWrite
         let epoch: Int
-        /// The history in which the covered decisions were made.
+        /// The history in which the checkpointed decisions were made.
         let decidedIn: DatabaseHistory?
     }
 
-    /// The offset at which reading began; nil if it is unknown.
+    /// The offset at which this owner started to read; nil if unknown.
     let start: Int64?
-    /// The number of times that offsets fell back under this owner. A record of an earlier epoch no longer moves the
+    /// The number of times that offsets went back under this owner. A record of an earlier epoch does not move the
     /// position when it finishes.
     private(set) var epoch = 0
 
     private var tracker = OffsetTracker()
-    /// The number of records of earlier epochs that are not finished.
+    /// The number of unfinished records of earlier epochs.
     private var unfinishedOfEarlierEpochs = 0
 
     private let writer: Int64
-    /// The row as this owner knows it. The outer nil means that the database has not answered yet, the inner nil that
-    /// there is no row.
+    /// The row as this owner knows it. The outer nil means that the database has not answered yet. The inner nil means
+    /// that there is no row.
     private var row: OffsetCheckpoint??
-    /// The offset that this owner last checkpointed in this epoch; nil without one.
+    /// The last offset that this owner checkpointed in this epoch; nil if there is none.
     private(set) var checkpointed: Int64?
-    /// The database's history in which records were decided since the last checkpoint was sent; nil if none were.
+    /// The database's history in which records were decided since the last checkpoint was sent; nil if there were none.
     private var decidedIn: DatabaseHistory?
     private var pendingWrite: PendingWrite?
 
-    /// The mark that Kafka is known to have; nil without one.
+    /// The mark that Kafka certainly has; nil if there is none.
     private(set) var committed: CommitMark?
-    /// The commit on its way; nil without one.
+    /// The commit under way; nil if there is none.
     private(set) var pendingCommit: CommitMark?
 
-    /// True if the group had committed an offset before this owner came.
+    /// True if the group had committed an offset before this owner started.
     private let hadCommitted: Bool
 
     /// - Parameters:
-    ///   - row: the row as it was read when the partition was assigned; the outer nil if the database did not answer.
+    ///   - row: the row as read when the partition was assigned; the outer nil if the database did not answer.
     ///   - writer: a random number of this owner's own.
     init(start: Int64?, committed: CommitMark?, row: OffsetCheckpoint??, writer: Int64) {
         self.start = start
@@ -77,13 +77,13 @@ struct PartitionProgress: Sendable {
 // MARK: - The start
 
 extension PartitionProgress {
-    /// Returns the start of a partition: the lower of Kafka's committed offset and the checkpoint, but no offset below
-    /// the log's first one. Workers commit nothing without a checkpoint. So if there is no row, the database is from
-    /// before the first commit, and the whole log is read again.
+    /// Returns the start of a partition: the lower of Kafka's committed offset and the checkpoint, but not below the
+    /// log's first offset. Workers commit nothing without a checkpoint. So if there is no row, the database is older
+    /// than the first commit, and the whole log is read again.
     /// - Parameters:
     ///   - row: the checkpoint; the outer nil if the database did not answer.
-    ///   - earliest: the first offset in the log; nil if the broker did not say.
-    ///   - lowered: the highest offset at which the partition may start, if its last start was too high; nil otherwise.
+    ///   - earliest: the first offset in the log; nil if the broker did not answer.
+    ///   - lowered: the highest offset at which the partition may start, if its last start was too high; otherwise nil.
     static func start(
         committed: Int64, row: OffsetCheckpoint??, earliest: Int64?, lowered: Int64? = nil
     ) -> Int64 {
@@ -96,12 +96,13 @@ extension PartitionProgress {
 // MARK: - Records
 
 extension PartitionProgress {
-    /// The offset behind the last record admitted, finished or not.
+    /// The offset behind the last admitted record, finished or not.
     var end: Int64? { tracker.end }
 
-    /// Begins a new epoch if the record's offset is below `end`, and returns whether it did. Then the topic was deleted
-    /// and created or cut off, or librdkafka delivers records a second time. No offset is committed until the records
-    /// admitted before are finished, because they may not come again. Call it before the record is admitted.
+    /// Begins a new epoch if the record's offset is below `end`, and returns whether it did. In that case the topic was
+    /// deleted and created again, or was truncated, or librdkafka delivers records twice. No offset is committed until
+    /// the records admitted earlier are finished, because they may not come again. Call it before the record is
+    /// admitted.
     mutating func beginsNewEpoch(at offset: Int64) -> Bool {
         guard let end = tracker.end, offset < end else { return false }
         unfinishedOfEarlierEpochs += tracker.unfinishedCount
@@ -113,18 +114,16 @@ extension PartitionProgress {
 
     mutating func admit(_ offset: Int64) { tracker.admit(offset) }
 
-    /// Makes the record that was just admitted stand for all offsets up to `last`. An unreadable batch has one dead
-    /// letter.
+    /// Makes the last admitted record stand for all offsets up to `last`. An unreadable batch has one dead letter.
     mutating func stepOver(to last: Int64) {
         guard let end = tracker.end, last >= end else { return }
         tracker.admit(last)
         tracker.finish(last)
     }
 
-    /// Notes that the record's outcome is durable. An abandoned record never finishes, so that no commit passes its
-    /// offset.
-    /// - Parameter decidedIn: the history of the database that has the outcome; nil if a broker's acknowledgement made
-    ///   it durable.
+    /// Notes that the record's outcome is durable. An abandoned record never finishes, so no commit passes its offset.
+    /// - Parameter decidedIn: the history of the database that has the outcome; nil if only a broker's acknowledgement
+    ///   makes it durable.
     mutating func finish(_ offset: Int64, epoch: Int, decidedIn history: DatabaseHistory?) -> Restart? {
         if epoch == self.epoch { tracker.finish(offset) } else { unfinishedOfEarlierEpochs -= 1 }
         return decided(in: history)
@@ -148,21 +147,21 @@ extension PartitionProgress {
 // MARK: - The database's checkpoint
 
 extension PartitionProgress {
-    /// True if the database has answered with the partition's row, or that there is none.
+    /// True if the database has returned the partition's row, or answered that there is none.
     var isRowKnown: Bool { row != nil }
 
-    /// Takes the row if the database had not answered when the partition was assigned. Returns the reason to restart if
+    /// Takes the row, if the database did not answer when the partition was assigned. Returns a reason to restart if
     /// the row is below the start. Call it before the first record is admitted.
     mutating func rowWasRead(late found: OffsetCheckpoint?) -> Restart? {
         guard row == nil else { return nil }
         row = .some(found)
-        // A group that had committed nothing began at the earliest record, whatever the row says.
+        // A group that had committed nothing started at the earliest record, whatever the row says.
         guard let start, hadCommitted else { return nil }
         return found.map { $0.nextOffset < start } ?? (start > 0) ? .lowerCheckpoint : nil
     }
 
-    /// Returns the write that is due now; nil if the row covers the position, a write is on its way, or the row or the
-    /// position is unknown.
+    /// Returns the write that is due; nil if the row covers the position, or a write is under way. Also nil if the row
+    /// or the position is unknown.
     mutating func beginCheckpoint() -> (write: CheckpointWrite, decidedIn: DatabaseHistory?)? {
         guard pendingWrite == nil, let row, let position, position != secured else { return nil }
         let write = CheckpointWrite(
@@ -173,23 +172,22 @@ extension PartitionProgress {
         return (write, decidedIn)
     }
 
-    /// The offset that the row covers for this owner without another write; nil if there is none.
+    /// The offset that the row covers for this owner; nil if there is none.
     private var secured: Int64? {
         if let checkpointed { return checkpointed }
         guard epoch == 0, let start, case .some(.some(let row)) = row, row.nextOffset == start else { return nil }
         return start
     }
 
-    /// Ends a write. Returns the reason if the partition must restart; nil otherwise.
-    /// - Parameter result: the database's answer; nil if it did not answer, so that the checkpoint may have been
-    ///   written.
+    /// Ends a write. Returns a reason if the partition must restart; otherwise nil.
+    /// - Parameter result: the database's answer. Nil if it did not answer, and may have written the checkpoint.
     mutating func endCheckpoint(_ write: CheckpointWrite, partition: Int32, _ result: CheckpointResult?) -> Restart? {
         guard let pending = pendingWrite, pending.write == write else { return nil }
         pendingWrite = nil
         guard let result else { return decided(in: pending.decidedIn) }
         if let decided = pending.decidedIn, decided != result.history { return .otherHistory }
         if let found = result.refused[partition] {
-            // A refused write covers none of its decisions, so the next write has to.
+            // A refused write covers none of its decisions, so the next write must cover them.
             return decided(in: pending.decidedIn) ?? reconcile(with: found)
         }
         row = .some(write.new)
@@ -197,11 +195,11 @@ extension PartitionProgress {
         return nil
     }
 
-    /// The row to compare with the database's; nil if a write is on its way, or if the row is unknown.
+    /// The row to compare with the database's row; nil if a write is under way, or if the row is unknown.
     var verifiableRow: OffsetCheckpoint?? { pendingWrite == nil ? row : nil }
 
-    /// Compares the row with the database's, so that the worker notices a fall back while no record comes.
-    /// - Parameter asked: `verifiableRow` before the database was asked. If it has changed since, `found` is ignored.
+    /// Compares the row with the database's row, so that the worker notices a fall back even if no record comes.
+    /// - Parameter asked: `verifiableRow` before the query. If it has changed since, `found` is ignored.
     mutating func verify(
         _ found: OffsetCheckpoint?, in history: DatabaseHistory, asked: OffsetCheckpoint?
     ) -> Restart? {
@@ -210,12 +208,13 @@ extension PartitionProgress {
         return reconcile(with: found)
     }
 
-    /// - Parameter found: the actual content of the row.
+    /// - Parameter found: the row's content in the database.
     private mutating func reconcile(with found: OffsetCheckpoint?) -> Restart? {
         guard case .some(let expected) = row, found != expected, !PlantedFault.checkpointNotCompared.isPlanted
         else { return nil }
         guard let found, found.version > expected?.version ?? 0 else { return .databaseFellBack }
-        // This owner's write whose answer was lost, or the last owner's last write, which came after this owner's read.
+        // The writer is this owner, whose write had no answer. Or it is the last owner, which wrote after this owner's
+        // read.
         let isOwn = found.writer == writer
         let isPredecessors = expected?.writer != writer && (expected == nil || found.writer == expected?.writer)
         guard isOwn || isPredecessors else { return .otherOwner }
@@ -227,23 +226,23 @@ extension PartitionProgress {
 // MARK: - Kafka's commit
 
 extension PartitionProgress {
-    /// The offset that may be committed now; nil if there is none. It may go down: a topic that was deleted and created
-    /// begins at 0.
+    /// The offset that may be committed now; nil if there is none. It can go down, because a topic that was created
+    /// again starts at 0.
     var committable: Int64? {
         if PlantedFault.commitWithoutCheckpoint.isPlanted { return position }
         guard let position, let secured = checkpointed ?? (epoch == 0 ? start : nil) else { return nil }
         return min(position, secured)
     }
 
-    /// True while the offset in Kafka is this owner's start, or the group never committed. False if the start is
+    /// True while Kafka's committed offset is this owner's start, or the group never committed. False if the start is
     /// unknown.
     var awaitsProgress: Bool { start != nil && committed.map { $0.offset == start } ?? true }
 
-    /// True if Kafka has, or is about to get, metadata that could make the next owner believe that this one died.
+    /// True if Kafka has, or will soon have, metadata from which the next owner could conclude that this owner died.
     var hasMetadata: Bool { committed?.metadata.isEmpty == false || pendingCommit?.metadata.isEmpty == false }
 
     /// Returns the commit that is due; nil if Kafka has it already, or if no offset may be committed.
-    /// - Parameter metadata: returns the metadata for the next owner. `hasMoved` is true if the offset is not the
+    /// - Parameter metadata: returns the metadata for the next owner. `hasMoved` is true if the offset differs from the
     ///   start.
     func commitDue(metadata: (_ hasMoved: Bool) -> String) -> CommitMark? {
         guard let offset = committable else { return nil }
@@ -253,7 +252,7 @@ extension PartitionProgress {
 
     mutating func commitWasSent(_ mark: CommitMark) { pendingCommit = mark }
 
-    /// Notes that a commit succeeded. Returns false if no commit of this offset was on its way.
+    /// Notes that Kafka committed this offset. Returns false if no commit of this offset was under way.
     mutating func commitSucceeded(at offset: Int64) -> Bool {
         guard let mark = pendingCommit, mark.offset == offset else { return false }
         commitSucceeded(mark)

@@ -2,8 +2,8 @@ import Kafka
 import PlantedFaults
 import Synchronization
 
-/// Plants `PlantedFault.commitAfterRevoke`: the worker also commits partitions that it lost, up to the last record that
-/// it took of them. A release build plants nothing.
+/// Plants `PlantedFault.commitAfterRevoke`: the worker also commits revoked partitions, up to the last record that it
+/// took from them. A release build plants nothing.
 enum PlantedCommits {
     #if DEBUG
         private static let ends = Mutex<[TopicPartition: Int64]>([:])

@@ -1,11 +1,11 @@
 import Fulfillment
 import Synchronization
 
-/// Orders each player's submissions: the worker decides them one after the other, in record order. Submissions of
-/// different players do not wait for one another.
+/// Orders each player's submissions: the worker decides one after the other, in record order. Submissions of different
+/// players do not wait for one another.
 ///
-/// The consumer's thread draws a ticket for each submission, which fixes the order. The submission's task waits until
-/// its ticket has the turn.
+/// The consumer's thread issues a ticket for each submission, which fixes the order. The submission's task waits until
+/// its ticket is the first in its lane.
 final class PlayerLanes: Sendable {
     struct Ticket: Sendable {
         fileprivate let lane: Lane
@@ -14,14 +14,13 @@ final class PlayerLanes: Sendable {
         var player: PlayerID { lane.player }
     }
 
-    /// One player's lane of tickets, in order. The lane ends when its last ticket leaves.
+    /// One player's tickets, in order. The lane ends when its last ticket leaves.
     ///
-    /// `@unchecked Sendable`: the variables are read and written under the lock of the `PlayerLanes` that holds the
-    /// lane.
+    /// `@unchecked Sendable` is sound: the variables are used only under the lock of the lane's `PlayerLanes`.
     fileprivate final class Lane: @unchecked Sendable {
         let player: PlayerID
         var waiting: [Waiting] = []
-        /// The seconds that submissions waited for Apple during their turns in this lane.
+        /// The seconds that submissions of this lane waited for Apple during their turns.
         var secondsAtApple = 0.0
 
         init(_ player: PlayerID) {
@@ -38,7 +37,7 @@ final class PlayerLanes: Sendable {
 
     private struct State {
         var nextNumber: UInt64 = 0
-        /// The lanes by player. The first ticket of each lane has its turn.
+        /// The lanes by player. The first ticket of each lane has the turn.
         var lanes: [PlayerID: Lane] = [:]
     }
 
@@ -46,7 +45,7 @@ final class PlayerLanes: Sendable {
 
     func enter(_ player: PlayerID) -> Ticket { state.withLock { Self.enter(player, &$0) } }
 
-    /// Draws a ticket. Returns nil if the player has `limit` tickets already.
+    /// Issues a ticket. Returns nil if the player already has `limit` tickets.
     func enter(_ player: PlayerID, limit: Int) -> Ticket? {
         state.withLock { state in
             state.lanes[player]?.waiting.count ?? 0 < limit ? Self.enter(player, &state) : nil
@@ -66,7 +65,7 @@ final class PlayerLanes: Sendable {
         return Ticket(lane: lane, number: state.nextNumber)
     }
 
-    /// Returns when the ticket is first in its lane, or as soon as the task is cancelled.
+    /// Returns when the ticket is the first in its lane, or when the task is cancelled.
     func turn(_ ticket: Ticket) async {
         if isFirst(ticket) { return }
         await withTaskCancellationHandler {
@@ -86,7 +85,7 @@ final class PlayerLanes: Sendable {
         }
     }
 
-    /// Removes the ticket. If it had the turn, the next ticket gets the turn. Call this once for each ticket, also
+    /// Removes the ticket. If it had the turn, the next ticket gets the turn. Call this once for each ticket, even
     /// after a failure.
     func leave(_ ticket: Ticket) {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
@@ -102,16 +101,16 @@ final class PlayerLanes: Sendable {
         next?.resume()
     }
 
-    /// Adds the seconds that the ticket's submission waited for Apple's answers during its turn, until there was a
-    /// verdict or the wait ended.
+    /// Adds the seconds that the ticket's submission waited for Apple during its turn, until a verdict or the end of
+    /// its wait.
     func noteAtApple(_ ticket: Ticket, seconds: Double) {
         state.withLock { _ in ticket.lane.secondsAtApple += seconds }
     }
 
-    /// Returns the sum of the seconds noted in the ticket's lane.
+    /// Returns the sum of those seconds in the ticket's lane.
     func secondsAtApple(_ ticket: Ticket) -> Double { state.withLock { _ in ticket.lane.secondsAtApple } }
 
-    /// True if there is no ticket.
+    /// True if no player has a ticket.
     var isEmpty: Bool { state.withLock { $0.lanes.isEmpty } }
 
     func isFirst(_ ticket: Ticket) -> Bool {

@@ -1,11 +1,11 @@
-/// The position up to which a partition is read. It may lie behind the last record, because a log can end in a
-/// transaction's marker, which is no record. librdkafka shows that only by reporting the log's end.
+/// How far a partition is read. This may be behind the last record, because a log can end in a transaction's marker,
+/// which is not a record. librdkafka shows such an end only as the log's end.
 ///
-/// No offset is committed from this position, because only decided records are committed.
+/// The worker never commits this offset, because it commits only decided records.
 struct ReadPosition: Sendable {
-    /// The offset that is read next; nil if neither a record nor the log's end came yet.
+    /// The offset of the next record to read; nil before the first record and the log's end.
     private(set) var next: Int64?
-    /// The offset behind the last record that came; nil if none came.
+    /// The offset behind the last record that came; nil before the first.
     private var behindRecords: Int64?
 
     /// Notes a record, or a record that stands for a batch.
@@ -14,11 +14,11 @@ struct ReadPosition: Sendable {
         behindRecords = next
     }
 
-    /// Notes that the log ends at `offset` for now.
+    /// Notes that the log now ends at `offset`.
     mutating func ended(at offset: Int64) { next = offset }
 
-    /// Returns the offset up to which the log needs no more work: `next` if all records that came are decided, else
-    /// `position`.
+    /// Returns the offset before which the log needs no more work: `next` if all records that came are decided,
+    /// otherwise `position`.
     /// - Parameter position: the offset before which all records are decided; nil if unknown.
     func reached(decided position: Int64?) -> Int64? {
         guard behindRecords == nil || behindRecords == position else { return position }

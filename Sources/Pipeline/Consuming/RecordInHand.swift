@@ -1,7 +1,7 @@
 import Fulfillment
 import Kafka
 
-/// A record in memory: the consumer's state of it, and its submission.
+/// A record in memory, with the consumer's data about it and its submission.
 struct RecordInHand: Sendable {
     let admitted: AdmittedRecord
     let item: SubmissionInHand

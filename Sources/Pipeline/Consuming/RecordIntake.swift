@@ -4,7 +4,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Takes records into memory and starts the work on those that may begin, on the consumer's thread.
+/// Takes records into memory, and starts the work on records that may begin. Only the consumer's thread uses it.
 struct RecordIntake {
     let assignment: PartitionAssignment
     let worker: SubmissionWorker
@@ -39,8 +39,8 @@ struct RecordIntake {
         return taken
     }
 
-    /// Takes a record without a value in place of the whole batch. The worker publishes that record as the dead letter,
-    /// and the batch is done once the broker acknowledges it.
+    /// Takes a record without a value that stands for the whole batch. The worker publishes it as the batch's dead
+    /// letter, and the batch is done when the broker has acknowledged that.
     func stepOver(_ batch: UnreadableBatches.Found, of partition: TopicPartition) {
         assignment[partition]?.unreadable[batch.first] = batch
         take(ConsumerRecord(topicPartition: partition, offset: batch.first))
@@ -54,7 +54,7 @@ struct RecordIntake {
         while let record = assignment.gate.admitNext(of: partition, admission) { admit(record, to: state) }
     }
 
-    /// Notes that Kafka has these partitions' starts, or refuses them, and admits pending records.
+    /// Notes that Kafka has committed or refused these partitions' starts, and admits pending records.
     func startsAreCommitted(_ partitions: [TopicPartition]) {
         for partition in partitions {
             assignment.gate.fulfil(.startCommit, of: partition)
@@ -62,8 +62,8 @@ struct RecordIntake {
         }
     }
 
-    /// Decodes the record, draws the player's ticket and starts the work. The order of tickets is the order of records.
-    /// - Parameter known: the dead letter to make of the record without decoding it; nil to decode it.
+    /// Decodes the record, issues the player's ticket, and starts the work. Tickets have the order of the records.
+    /// - Parameter known: the dead letter to make of the record instead of decoding it; nil to decode it.
     func admit(_ record: ConsumerRecord, to partition: AssignedPartition, as known: DeadLetter? = nil) {
         if partition.beginsNewEpoch(at: record.offset) { warnOfReset(record) }
         let position = RecordPosition(
@@ -110,7 +110,7 @@ struct RecordIntake {
         }
     }
 
-    /// The accusation of the isolated record. The commit that named the record has made it.
+    /// The accusation of the isolated record, which the commit that named the record has already stored.
     private var accusation: Accusation {
         Accusation { [inbox] isAtWork in
             await AccusationRequest.ask(isAtWork) { inbox.post(.accusation($0)) }

@@ -2,8 +2,8 @@ import Kafka
 import NamesAndTimes
 import Operations
 
-/// Finds partitions that Kafka does not let this worker read. A worker without the right to read may still join the
-/// group and be assigned partitions. Then no record comes, and librdkafka reports that once.
+/// Finds partitions that Kafka does not allow this worker to read. A worker without the right to read may still join
+/// the group and get partitions. Then no record comes, and librdkafka reports the refusal only once.
 struct RefusedReading {
     /// The seconds between two tries to read a refused partition.
     private static let retrySeconds = 15.0
@@ -24,14 +24,14 @@ struct RefusedReading {
         health.set(.submissionsFetched, unmet: words)
     }
 
-    /// Notes a record or the partition's end, which shows that Kafka answers fetches of the partition.
+    /// Notes a record or the partition's end, which shows that Kafka allows fetches from the partition.
     mutating func fetched(_ partition: TopicPartition) {
         guard !partitions.isEmpty, partitions.remove(partition) != nil, partitions.isEmpty else { return }
         health.set(.submissionsFetched, unmet: nil)
     }
 
-    /// Tries to read refused partitions again; call it each second. A seek to a partition's position brings a record,
-    /// the log's end, or the same error once more.
+    /// Tries to read refused partitions again. Call it each second. A seek to a partition's position leads to a record,
+    /// to the log's end, or to the same error again.
     mutating func retry(_ assignment: PartitionAssignment, _ consumer: KafkaConsumer) {
         guard !partitions.isEmpty else { return }
         partitions = partitions.filter { assignment[$0] != nil }

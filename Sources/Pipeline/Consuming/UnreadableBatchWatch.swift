@@ -4,14 +4,13 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Examines partitions that stand still, and steps over batches that librdkafka cannot read. Each consumer loop has a
-/// watch, on its own thread.
+/// Finds batches that librdkafka cannot read, and steps over them. Each consumer loop has a watch, on its own thread.
 final class UnreadableBatchWatch {
-    /// The state in which a partition is read.
+    /// How far a partition is read.
     struct Reading {
-        /// The offset that is read next; nil if unknown.
+        /// The offset of the next record to read; nil if unknown.
         let next: Int64?
-        /// True if this worker lets records of the partition come.
+        /// True if this worker accepts records of the partition now.
         let mayCome: Bool
     }
 
@@ -35,18 +34,18 @@ final class UnreadableBatchWatch {
 
     func forgetAll() { batches.forgetAll() }
 
-    /// Notes an error, and begins an examination after repeated errors at one offset. Returns whether the error is
+    /// Notes an error, and starts an examination after repeated errors at one offset. Returns whether the error is
     /// about an unreadable batch.
-    /// - Parameter next: returns the offset that a partition reads next; nil if unknown.
+    /// - Parameter next: returns the offset of a partition's next record; nil if unknown.
     func failed(_ error: KafkaError, next: (TopicPartition) -> Int64?) -> Bool {
         guard error.isUnreadableBatch, let place = error.place else { return false }
         if let suspicion = batches.failed(place, next: next(place.topicPartition)) { examine(suspicion, error.message) }
         return true
     }
 
-    /// Takes the result of an examination, and looks for partitions that stand still. Call it about every second.
+    /// Handles the result of an examination, and looks for partitions that stand still. Call it about every second.
     /// - Parameters:
-    ///   - readings: the readings of all assigned partitions.
+    ///   - readings: how far each assigned partition is read.
     ///   - stepOver: makes the batch a dead letter. If it returns false, the partition stays before the batch.
     func look(
         at readings: [TopicPartition: Reading], _ consumer: KafkaConsumer,
@@ -54,7 +53,7 @@ final class UnreadableBatchWatch {
     ) {
         if let (suspicion, finding) = examination.take() {
             batches.examined(suspicion)
-            // A record that came meanwhile, or another assignment, makes the suspicion void.
+            // The result no longer counts if a record came meanwhile, or if the partition was revoked.
             if let reading = readings[suspicion.partition], reading.next ?? suspicion.offset <= suspicion.offset {
                 goOn(suspicion, finding, consumer, stepOver: stepOver)
             }
@@ -86,7 +85,7 @@ final class UnreadableBatchWatch {
         do throws(KafkaError) {
             switch try finding.get() {
             case .readable:
-                // The seek makes librdkafka fetch the offset anew.
+                // The seek makes librdkafka fetch the offset again.
                 try consumer.seek(partition, to: suspicion.offset, timeoutMilliseconds: Self.seekMilliseconds)
             case .unreadable(let offsets, let words):
                 let found = UnreadableBatches.Found(first: offsets.lowerBound, last: offsets.upperBound, words: words)

@@ -1,14 +1,14 @@
 import Kafka
 
-/// Decides which partitions may be stopped by an unreadable batch. The value belongs to one thread.
+/// Decides which partitions an unreadable batch may be blocking. Only one thread uses it.
 ///
-/// A suspicion begins if librdkafka fails at the same offset again and again, or if the log has more records and none
-/// comes. `BatchProbe` then finds out whether a batch is unreadable, and where it ends. It examines one partition at a
-/// time, because it needs as much memory as the batch.
+/// A suspicion begins if librdkafka fails repeatedly at one offset, or if the log has more records and none comes.
+/// `BatchProbe` then finds out whether a batch is unreadable, and where it ends. It examines one partition at a time,
+/// because it needs as much memory as the batch.
 struct UnreadableBatches {
-    /// The number of failures at one offset, with nothing else in between, that begins a suspicion.
+    /// The number of consecutive failures at one offset after which a suspicion begins.
     static let failures = 3
-    /// The seconds without a record, although the log has more, that begin a suspicion.
+    /// The seconds without a record, although the log has more, after which a suspicion begins.
     static let standstillSeconds = 30.0
 
     struct Suspicion: Equatable {
@@ -16,9 +16,9 @@ struct UnreadableBatches {
         let offset: Int64
     }
 
-    /// An unreadable batch, or several in a row.
+    /// One unreadable batch, or several in a row.
     struct Found: Equatable {
-        /// The first offset that was not read, which the dead letter gets.
+        /// The first unread offset, which is also the dead letter's offset.
         let first: Int64
         let last: Int64
         let words: String?
@@ -36,16 +36,16 @@ struct UnreadableBatches {
 
     private var failing: [TopicPartition: Failing] = [:]
     private var standstills: [TopicPartition: Standstill] = [:]
-    /// The suspicion under examination; nil without one.
+    /// The suspicion that `BatchProbe` is examining; nil if there is none.
     private(set) var examined: Suspicion?
 
-    /// Notes that a record came, which ends the run of failures.
+    /// Notes that a record came, which ends the series of failures.
     mutating func progressed(_ partition: TopicPartition) {
         if !failing.isEmpty { failing[partition] = nil }
     }
 
-    /// Notes a failure. Returns the suspicion to examine; nil if there is none, or if another one is under examination.
-    /// - Parameter next: the offset that is read next; nil if unknown.
+    /// Notes a failure. Returns a suspicion to examine; nil if there is none, or if one is being examined.
+    /// - Parameter next: the offset of the next record to read; nil if unknown.
     mutating func failed(_ place: KafkaError.Place, next: Int64?) -> Suspicion? {
         let partition = place.topicPartition
         if failing[partition]?.base == place.offset {
@@ -57,12 +57,12 @@ struct UnreadableBatches {
         return examine(partition, at: max(next ?? place.offset, place.offset))
     }
 
-    /// Notes whether the partition stands still. Returns the suspicion to examine; nil as in `failed`. Call it about
+    /// Notes whether the partition stands still. Returns a suspicion to examine; nil as in `failed`. Call it about
     /// every second.
     /// - Parameters:
-    ///   - next: the offset that is read next; nil if unknown.
+    ///   - next: the offset of the next record to read; nil if unknown.
     ///   - end: the offset behind the last record; nil if unknown.
-    ///   - mayCome: true if this worker lets records of the partition come.
+    ///   - mayCome: true if this worker accepts records of the partition now.
     mutating func look(
         at partition: TopicPartition, next: Int64?, end: Int64?, mayCome: Bool, now: Double
     ) -> Suspicion? {
@@ -85,7 +85,7 @@ struct UnreadableBatches {
         return suspicion
     }
 
-    /// Ends the examination. Failures and standstill of the partition count from zero again.
+    /// Ends the examination. The partition's failures and standstill count from zero again.
     mutating func examined(_ suspicion: Suspicion) {
         guard examined == suspicion else { return }
         examined = nil
@@ -98,7 +98,7 @@ struct UnreadableBatches {
         standstills[partition] = nil
     }
 
-    /// Forgets all failures and standstills, but not the suspicion under examination.
+    /// Forgets all failures and standstills, but not the suspicion that is being examined.
     mutating func forgetAll() {
         failing = [:]
         standstills = [:]
