@@ -3,9 +3,9 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The points, one behind each step of a submission's life, at which the tests kill the process.
+/// The points at which tests kill the process: one after each step of a submission, and some for other work.
 ///
-/// The points work only in debug builds, and only if `RECEIPTD_CRASH_AFTER=<step>[:<times>]` is in the environment.
+/// They work only in debug builds, and only if the environment has `RECEIPTD_CRASH_AFTER=<step>[:<times>]`.
 enum CrashPoint: String, CaseIterable {
     case polled
     case admitted
@@ -23,8 +23,7 @@ enum CrashPoint: String, CaseIterable {
     case refundPublished
     /// Apple's answer about a subscription is durable.
     case subscriptionSettled
-    /// A page of Apple's notification history is durable, and so is the place behind the page. The history has another
-    /// page.
+    /// A page of Apple's notification history and the place behind it are durable. The history has another page.
     case historyPageTaken
     // The delivery of announced purchases is durable.
     case delivered
@@ -46,7 +45,7 @@ enum CrashPoint: String, CaseIterable {
         #endif
     }
 
-    /// Kills the process, as a bug would, at the submission that `RECEIPTD_CRASH_ON_SUBMISSION=<submission_id>` names.
+    /// Kills the process, as a bug would, at the submission `RECEIPTD_CRASH_ON_SUBMISSION=<submission_id>`.
     @inline(__always)
     static func passed(_ decoded: SubmissionDecoder.Decoded) {
         #if DEBUG
@@ -58,7 +57,7 @@ enum CrashPoint: String, CaseIterable {
         #endif
     }
 
-    /// Kills the process, as a bug would, at a notification whose payload contains the text of
+    /// Kills the process, as a bug would, at a notification whose payload contains the text in
     /// `RECEIPTD_CRASH_ON_NOTIFICATION=<text>`.
     @inline(__always)
     static func reading(_ notification: [UInt8]?) {
@@ -71,8 +70,8 @@ enum CrashPoint: String, CaseIterable {
         #endif
     }
 
-    /// Kills the process, as a bug would, at the held or announced purchase that
-    /// `RECEIPTD_CRASH_ON_TRANSACTION=<transaction_id>` names.
+    /// Kills the process, as a bug would, at the held or announced purchase
+    /// `RECEIPTD_CRASH_ON_TRANSACTION=<transaction_id>`.
     @inline(__always)
     static func judging(_ transaction: StoreTransactionID) {
         #if DEBUG
@@ -103,7 +102,7 @@ enum CrashPoint: String, CaseIterable {
                 guard point == self.point,
                     remaining.subtract(1, ordering: .sequentiallyConsistent).newValue == 0
                 else { return }
-                // As at a power cut, no signal handler runs and no buffer is flushed.
+                // As in a power cut, no signal handler runs and no buffer is flushed.
                 kill(getpid(), SIGKILL)
                 while true { pause() }
             }

@@ -3,7 +3,7 @@ import Kafka
 import Operations
 
 extension Failures {
-    /// Reports that `part` failed. Ignores `Abandoned` and `LedgerClosed`: the process stops, or the work will come
+    /// Reports a failure of `part`. Ignores `Abandoned` and `LedgerClosed`: the process stops, or the work will come
     /// again.
     func report(_ error: any Error, of part: FailingPart) {
         if error is Abandoned || error is LedgerClosed { return }

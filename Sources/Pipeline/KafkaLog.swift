@@ -6,9 +6,8 @@ import Operations
 import Synchronization
 
 enum KafkaLog {
-    /// Returns a function that logs librdkafka's lines at debug level. Two kinds of lines are logged at a higher level:
-    /// those that librdkafka calls an error, and those that say that records were deleted before they were read.
-    /// Trouble with brokers is logged once for all clients that share `voice`.
+    /// Returns a function that logs librdkafka's lines at debug level. Lines about errors, and lines about records that
+    /// Kafka deleted unread, get a higher level. All clients that share `voice` log trouble with brokers once.
     static func forward(to logger: Logger, folding voice: KafkaVoice = KafkaVoice()) -> @Sendable (KafkaLogLine) -> Void
     {
         let client = KafkaVoice.Client(of: voice)
@@ -18,18 +17,19 @@ enum KafkaLog {
     }
 }
 
-/// The log of broker trouble for all Kafka clients of a process. It writes one line when the trouble begins, one a
-/// minute while it lasts, and one when every client has an answer again. It leaves out the last line if the process'
-/// own failure report says that Kafka is back.
+/// The log of broker trouble for all Kafka clients of a process. It has one line when the trouble begins, one a minute
+/// while it lasts, and one when brokers have answered every client again. The last line is left out if the process's
+/// failure report says that Kafka is back.
 final class KafkaVoice: Sendable {
     private let fold = Mutex(KafkaFold())
     private let failures: Failures?
 
-    /// - Parameter failures: the process' failures, which report that Kafka as a whole is out of reach; nil if nobody
-    ///   reports this.
+    /// - Parameter failures: the process's failure report, which also covers Kafka as a whole; nil if the process has
+    ///   none.
     init(besides failures: Failures? = nil) { self.failures = failures }
 
-    /// One client of librdkafka. Its trouble ends with the client, because a closed client is never answered.
+    /// One librdkafka client. Its trouble ends when the client is closed, because no broker will answer a closed
+    /// client.
     fileprivate final class Client: Sendable {
         private let voice: KafkaVoice
         private let number: Int
@@ -48,7 +48,7 @@ final class KafkaVoice: Sendable {
         }
     }
 
-    /// The present trouble with brokers; nil once every client that had trouble was answered.
+    /// The present trouble with brokers; nil when brokers have answered every client that had trouble.
     var trouble: KafkaTrouble? { fold.withLock { $0.trouble } }
 }
 
@@ -56,9 +56,9 @@ final class KafkaVoice: Sendable {
 enum KafkaSaying: Equatable {
     case trouble(KafkaTrouble, secondsSince: Double)
     case recovered(seconds: Double)
-    /// Brokers are back. The process' failures have logged this, or are about to.
+    /// Brokers are back, and the process's failure report says so.
     case recoveredUnsaid(seconds: Double)
-    /// A line about anything else, with the number of equal lines that were left out since the last one.
+    /// A line about something else. `leftOut` counts the equal lines that were left out since the last one.
     case other(KafkaLogLine, leftOut: Int)
     case debug(KafkaLogLine)
 
@@ -85,20 +85,20 @@ enum KafkaSaying: Equatable {
     }
 }
 
-/// Decides which of librdkafka's lines are logged.
+/// Decides which of librdkafka's lines the process logs.
 struct KafkaFold {
     /// The seconds between two lines while trouble with brokers lasts.
     static let repeatSeconds = 60.0
 
     private var clients = 0
-    /// The clients that reported trouble and were not answered since.
+    /// The clients that reported trouble and have had no answer since.
     private var troubled: Set<Int> = []
     private var since = 0.0
     private var said = 0.0
     private(set) var trouble: KafkaTrouble?
-    /// The number of Kafka failures of the process that were over when the trouble began.
+    /// The number of ended Kafka failures in the process's failure report when the trouble began.
     private var toldBefore = 0
-    /// The memory of recently logged lines that report no trouble with a broker.
+    /// The recently logged lines that do not report trouble with a broker.
     private var others = RepeatedWords()
 
     /// Returns the number of a new client.
@@ -107,15 +107,14 @@ struct KafkaFold {
         return clients
     }
 
-    /// Forgets a closed client. If no other client is in trouble, the trouble ends without a line, because nothing shows
-    /// that Kafka is back.
+    /// Forgets a closed client. If no other client has trouble, the trouble ends without a log line, because nothing
+    /// shows that Kafka is back.
     mutating func leave(_ client: Int) {
         troubled.remove(client)
         if troubled.isEmpty { trouble = nil }
     }
 
-    /// - Parameter told: the numbers of failures of Kafka as a whole that the process has reported as begun and as
-    ///   over.
+    /// - Parameter told: how many failures of Kafka as a whole the process has reported as begun, and how many as over.
     mutating func hear(
         _ line: KafkaLogLine, from client: Int, told: (begun: Int, over: Int) = (0, 0), now: Double
     ) -> [KafkaSaying] {
@@ -123,9 +122,9 @@ struct KafkaFold {
             return [.debug(line)] + answered(client, isToldElsewhere: told.begun > toldBefore, now: now)
         }
         guard let heard = KafkaTrouble(line) else {
-            // librdkafka says "1/1 brokers are down" after it has reported each broker's own trouble.
+            // librdkafka logs "1/1 brokers are down" after it has logged each broker's trouble.
             let isEcho = line.code == KafkaError.Code.allBrokersDown || line.message.contains("brokers are down")
-            // librdkafka gives the loss of unread records a lower level than it deserves.
+            // librdkafka logs the loss of unread records at a low level.
             let isWorthSaying = line.level <= 3 || line.offsetReset != nil
             guard isWorthSaying, !isEcho,
                 let leftOut = others.leftOut(of: RepeatedWords.key("\(line.facility) \(line.message)"), now: now)
@@ -137,7 +136,7 @@ struct KafkaFold {
             (trouble, since, said, toldBefore) = (heard, now, now, told.over)
             return [.trouble(heard, secondsSince: 0)]
         }
-        // A refused certificate or password explains more than the broken connection that follows from it.
+        // A refused certificate or password explains more than the broken connection that it causes.
         let isMoreTelling = heard.kind > known.kind
         if heard.kind >= known.kind, !(heard.kind == .tls && known.kind == .tls) { trouble = heard }
         guard isMoreTelling || now - said >= Self.repeatSeconds else { return [.debug(line)] }

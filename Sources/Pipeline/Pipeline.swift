@@ -4,13 +4,13 @@ import Kafka
 import Logging
 import Operations
 
-/// The flow from the submissions topic to the outcomes topic. A value is run once.
+/// The worker's whole path from the submissions topic to the outcomes topic. Call `run` once.
 public struct Pipeline: Sendable {
     private let settings: PipelineSettings
     private let worker: SubmissionWorker
     private let stores: PipelineStores
     private let publisher: OutcomePublisher
-    /// The loops of the topics other than the submissions topic.
+    /// The loops for all topics except the submissions topic.
     private let topics: [BatchedTopicLoop]
     private let leasing: [LeasingPart]
     private let health: Health
@@ -22,8 +22,8 @@ public struct Pipeline: Sendable {
     /// - Parameters:
     ///   - catalog: returns the newest catalog.
     ///   - notifications: the topic of Apple's notifications.
-    ///   - accounts: the topic on which the game names the players of account tokens.
-    ///   - consumption: the topic on which the game reports consumption.
+    ///   - accounts: the topic on which the game server names the players of account tokens.
+    ///   - consumption: the topic on which the game server reports consumption.
     public init(
         settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog, verification: PipelineVerification,
         stores: PipelineStores, notifications: NotificationSource, accounts: PlayerAccountSource,
@@ -71,7 +71,7 @@ public struct Pipeline: Sendable {
             stores: stores, metrics: metrics, health: health, logger: logger)
     }
 
-    /// Consumes until `stop` is called. Returns once all work in flight is finished or given up, the offsets are
+    /// Consumes until `stop` is called. Returns when all work in flight is finished or abandoned, the offsets are
     /// committed, and the consumer has left the group. Throws if librdkafka refuses the settings, or if a part ends
     /// early.
     public func run() async throws {
@@ -123,7 +123,7 @@ public struct Pipeline: Sendable {
         }
     }
 
-    /// Runs the consumer on a thread of its own, and returns when that thread is done.
+    /// Runs the consumer on a thread of its own, and returns when the thread has ended.
     private func consume() async -> Result<Void, KafkaError> {
         await withCheckedContinuation { continuation in
             let thread = Thread { [settings, worker, stores, topics, turn, inbox, health, logger] in
@@ -154,7 +154,7 @@ public struct Pipeline: Sendable {
         }
     }
 
-    /// Runs the loop on a thread of its own, and returns when that thread is done.
+    /// Runs the loop on a thread of its own, and returns when the thread has ended.
     private func read(_ loop: BatchedTopicLoop) async {
         await withCheckedContinuation { continuation in
             let thread = Thread {
@@ -167,7 +167,7 @@ public struct Pipeline: Sendable {
         }
     }
 
-    /// Makes `run` return. Any thread may call it, any number of times.
+    /// Makes `run` return. Any thread may call it, more than once.
     public func stop() {
         shutdown.stop()
         for topic in topics { topic.stop() }

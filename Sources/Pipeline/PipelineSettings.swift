@@ -6,7 +6,7 @@ public struct PipelineSettings: Sendable {
     public var submissionsTopic = "receipt-submissions"
     public var outcomesTopic = "receipt-outcomes"
     public var deadLettersTopic = "receipt-dead-letters"
-    /// The complete properties of librdkafka's consumer.
+    /// All properties of the librdkafka consumer.
     public var consumerProperties: KafkaProperties
     public var producerProperties: KafkaProperties
     /// The most submissions in memory.
@@ -15,11 +15,11 @@ public struct PipelineSettings: Sendable {
     /// The seconds that a retrying submission waits in memory before it is parked.
     public var parkAfterSeconds = 30.0
     public var apple = AppleUse()
-    /// The secrets with which game servers may sign submissions. If there are none, signatures are not checked.
+    /// The secrets with which game servers may sign submissions. Without a secret, the worker checks no such signature.
     public var signingKeys: [String] = []
-    /// The seconds that work in flight may take to finish when the process stops.
+    /// The seconds for finishing the work in flight when the process stops.
     public var shutdownGraceSeconds = 25.0
-    /// The common log of broker trouble for all Kafka clients of the pipeline.
+    /// The log of broker trouble for all Kafka clients of the pipeline.
     var kafkaVoice = KafkaVoice()
 
     public init(consumerProperties: KafkaProperties, producerProperties: KafkaProperties) {
@@ -28,13 +28,13 @@ public struct PipelineSettings: Sendable {
     }
 }
 
-/// The limits on the pipeline's use of Apple.
+/// How much the pipeline may use Apple.
 public struct AppleUse: Sendable {
     /// The most requests to Apple in flight. Parked work may use a fifth of them.
     public var concurrency = 256
-    /// The number of refused receipts a minute that the worker puts to Apple after its answer; 0 for none.
+    /// The number of rejected receipts a minute for which the worker later sends a request to Apple; 0 for none.
     public var refusalChecksPerMinute = 0
-    /// The seconds that a refund request waits for the game's report before the worker answers Apple.
+    /// The seconds that a refund request waits for the game server's report before the worker answers Apple.
     public var consumptionWaitSeconds = 3600.0
 }
 
@@ -42,67 +42,67 @@ public struct AppleUse: Sendable {
 enum PipelineLimits {
     /// The seconds between two rounds of checkpoints and commits. A new checkpoint is committed before the next round.
     static let commitSeconds = 1.0
-    /// The seconds in which work under way may finish when partitions are revoked. librdkafka and the whole group wait
-    /// meanwhile.
+    /// The seconds for finishing work when partitions are revoked. librdkafka and the whole group wait meanwhile.
     static let revocationDrainSeconds = 10.0
-    /// The seconds before the worker replaces a consumer that cannot recover. The pause keeps two consumers that fence
-    /// each other from doing so all the time.
+    /// The seconds before the worker replaces a consumer that cannot recover. Two consumers with one
+    /// `group.instance.id` fence each other, and the pause makes that rare.
     static let replacementSeconds = 5.0
-    /// The milliseconds for asking the broker whether newly assigned partitions still have their committed offsets.
+    /// The longest time, in milliseconds, for reading the log's ends of newly assigned partitions from the broker.
     static let offsetCheckMilliseconds: Int32 = 5_000
-    /// The seconds after a fall back of the database in which the worker assumes that a partition which it takes over
-    /// has lost decisions, whatever Kafka's offsets show.
+    /// The seconds after a fall back of the database in which the worker assumes that every partition it takes over has
+    /// lost decisions.
     static let fallBackSeconds = 60.0
-    /// The seconds that the database may take to read or write the checkpoints of newly assigned partitions. The group
-    /// waits meanwhile.
+    /// The longest time, in seconds, for the database to read or write the checkpoints of newly assigned partitions.
+    /// The group waits meanwhile.
     static let durableReadSeconds = 3.0
-    /// The seconds after which the worker sends a new commit although it knows no outcome of the last one. librdkafka
-    /// gives up earlier.
+    /// The seconds after which the worker sends a new commit although the last commit has no result. librdkafka gives
+    /// up earlier.
     static let commitPatienceSeconds = 90.0
-    /// The seconds between two checks that the database is still the same.
+    /// The seconds between two comparisons of the checkpoints with the database.
     static let historyCheckSeconds = 10.0
-    /// The seconds that the database may take to store checkpoints, and then the broker to commit the offsets, when the
-    /// consumer's loop waits for them.
+    /// The longest time, in seconds, for the database to store checkpoints while the consumer's thread waits.
+    /// `finalCommitSeconds` is the longest for the broker to commit.
     static let finalCheckpointSeconds = 2.0
     static let finalCommitSeconds = 5.0
-    /// The seconds that a consumer may take to tell the broker that it leaves its group. librdkafka itself would wait
-    /// longer.
+    /// The longest time, in seconds, for a consumer to leave its group. librdkafka itself would wait longer.
     static let closeSeconds = 3.0
-    /// The seconds between two tries to name the isolated record in Kafka, or to clear the suspicion of a row.
+    /// The seconds between two attempts to commit the isolated record's offset, or to clear the suspicion of a row.
     static let namingRetrySeconds = 1.0
-    /// The seconds between two tries to make an accusation, or to withdraw it.
+    /// The seconds between two attempts to store an accusation, or its withdrawal.
     static let accusingRetrySeconds = 0.5
-    /// The seconds for which nothing else is leased beside a suspect. The suspect's lease is as long, and after the
-    /// lease no death counts against the suspect.
+    /// The seconds for which nothing else is leased beside a suspect. The suspect's lease is as long. After it, no
+    /// death counts against the suspect.
     static let isolatedSeconds = 60.0
-    /// The milliseconds that a poll waits while no record is in memory. A record ends the wait; a message from a task
-    /// does not.
+    /// The milliseconds that a poll waits while no record is in memory. A record ends the wait; a task's message does
+    /// not.
     static let idlePollMilliseconds: Int32 = 250
-    /// The most records that the consumer's loop handles in a row before it turns to its other work.
+    /// The most records that the consumer's loop handles before it does its other work.
     static let recordsPerTurn = 256
-    /// The seconds between two looks for the events of dead replicas. Each pause is drawn at random from half to one
-    /// and a half times as long.
+    /// The mean seconds between two queries for events of dead replicas. Each pause is random, from half to one and a
+    /// half times this.
     static let orphanSeconds = 5.0
     static let orphanBatch = 500
-    /// The seconds between two looks for the events of operators' decisions. Each pause is drawn in the same way.
+    /// The mean seconds between two queries for events of operators' decisions. Each pause is random in the same range.
     static let handedOverSeconds = 1.0
-    /// The bytes of a value that go to the dead-letter topic if the topic refuses the whole value as too large.
+    /// The bytes of a dead letter's excerpt. A dead letter becomes an excerpt if its topic refuses the whole value as
+    /// too large.
     static let deadLetterExcerptBytes = 64 * 1024
-    /// The bytes that a header takes in memory besides its name and value.
+    /// The bytes that a header takes in memory in addition to its name and value.
     static let bytesPerHeader = 32
-    /// The seconds before the second try to publish. The pause doubles with each further try, up to the maximum.
+    /// The seconds before the second attempt to publish. The pause doubles with each further attempt, up to the
+    /// maximum.
     static let publishRetrySeconds = 0.2
     static let publishRetryMaximumSeconds = 5.0
-    /// The seconds between two looks for due parked submissions and holds.
+    /// The seconds between two queries for due parked submissions and holds.
     static let leaseSeconds = 1.0
-    /// The most parked submissions that are leased at a time. Parked submissions with the same proof come along, and at
-    /// most double the number.
+    /// The most parked submissions that are leased at a time. Parked submissions with the same proofs are leased with
+    /// them, and at most double the number.
     static let parkedBatch = 20
-    /// The seconds between two looks for suspects among parked, held and announced rows, and the seconds between two
-    /// suspects. Other rows are leased in between.
+    /// The seconds between two queries for suspects among parked, held and announced rows. `suspectSpacingSeconds` is
+    /// the time between two suspects, in which other rows are leased.
     static let suspectSeconds = 5.0
     static let suspectSpacingSeconds = 1.0
-    /// The seconds for which the worker tries to clear the suspicion of a row while the database is out of reach.
+    /// The seconds for which the worker tries to clear a row's suspicion if PostgreSQL cannot be reached.
     static let forgivingSeconds = 60.0
     /// The most holds that are leased at a time.
     static let holdBatch = 50
@@ -110,52 +110,54 @@ enum PipelineLimits {
     static let announcedBatch = 100
     /// The shortest time between two tries of a hold, in seconds. The time grows with each failure.
     static let holdRetrySeconds = 1.0
-    /// The most deliveries that one replica reports to Apple at the same time. Apple allows fifty requests a second.
+    /// The most deliveries that one replica reports to Apple concurrently. Apple allows fifty requests a second.
     static let finishConcurrency = 8
-    /// The most refund requests that one replica answers at the same time.
+    /// The most refund requests that one replica answers concurrently.
     static let refundRequestConcurrency = 4
-    /// The seconds between two looks at a refund request while Kafka has not acknowledged the grant's event.
+    /// The seconds until the next try of a refund request while Kafka has not acknowledged the grant's event.
     static let unacknowledgedSeconds = 2.0
-    /// The seconds between two tries of a hold whose app the catalog lacks.
+    /// The seconds between two tries of a hold whose app is not in the catalog.
     static let unknownAppRetrySeconds = 300.0
-    /// The most subscriptions about which one replica asks Apple at the same time: of all apps, and of one app.
+    /// The most subscriptions that one replica checks with Apple concurrently, for all apps. `subscriptionsOfOneApp` is
+    /// the most for one app.
     static let subscriptionConcurrency = 32
     static let subscriptionsOfOneApp = 16
-    /// The seconds until a subscription is checked again after trouble at Apple, and after refused settings. Each pause
-    /// is drawn from once to twice as long.
+    /// The mean seconds until the next check after a failure at Apple. `blockedSubscriptionSeconds` applies after
+    /// refused settings. Each pause is random, from once to twice the time.
     static let troubledSubscriptionSeconds = 60.0
     static let blockedSubscriptionSeconds = 600.0
-    /// The most pages of Apple's history that the worker reads at a time for missed periods. A page has 20
+    /// The most pages of Apple's history that the worker reads for one window of missed periods. A page has 20
     /// transactions.
     static let missedPeriodPages = 20
-    /// The number of time windows that one try reads for missed periods. If a window has more pages than
-    /// `missedPeriodPages`, a narrower window follows.
+    /// The number of time windows that one try reads for missed periods. If a window has more than `missedPeriodPages`
+    /// pages, a narrower window follows.
     static let missedPeriodWindows = 4
-    /// The seconds that a stopping process waits for leased work under way.
+    /// The seconds for which a stopping process waits for leased work.
     static let leaseDrainSeconds = 5.0
-    /// The most transactions of one submission that the worker looks up at the same time, and in one try.
+    /// The most transactions of one submission that the worker looks up concurrently. `lookUpsOfOneTry` is the most in
+    /// one try.
     static let lookUpsAtOnce = 4
     static let lookUpsOfOneTry = 200
-    /// The most pages that the worker reads of an account's history for one submission. A page has 20 transactions. The
-    /// worker reads the purchases of one product within two hours. A submission with a longer history waits.
+    /// The most pages of an account's history that the worker reads for one submission. A page has 20 transactions. The
+    /// worker requests the purchases of one product within two hours. A submission with a longer history waits.
     static let historyPages = 50
-    /// The most refused receipts that the worker puts to Apple at the same time.
+    /// The most rejected receipts that the worker checks with Apple concurrently.
     static let refusalChecksAtOnce = 4
-    /// The most claims that one statement enters after the database fell back, and the most claims of published events
-    /// in memory.
+    /// The most claims that one statement restores after the database fell back. `claimsInMemory` is the most claims of
+    /// published events in memory.
     static let claimsBatch = 1_000
     static let claimsInMemory = 200_000
-    /// The seconds without a record after which reading published events fails, and the seconds that the database may
-    /// take to enter one batch of them.
+    /// The seconds without a record after which reading published events fails, and the longest time for the database to
+    /// store one batch of them. `claimsRetrySeconds` is the pause between two attempts.
     static let publishedSilenceSeconds = 30.0
     static let claimsRetrySeconds = 1.0
-    /// The number of events that the worker reads from the end of a partition if the broker cannot tell the offset of a
+    /// The number of events that the worker reads from the end of a partition if the broker returns no offset for a
     /// time.
     static let publishedTail: Int64 = 10_000
-    /// The number of events that the worker reads from the end of each partition to see whether the database has their
+    /// The number of events that the worker reads from the end of each partition, to see whether the database has their
     /// grants.
     static let publishedWitnesses: Int64 = 200
-    /// The shortest time between two wakings of an app's blocked submissions, in seconds. Without it the worker would
-    /// ask Apple all the time about an app that stays blocked.
+    /// The shortest time, in seconds, between two times at which the worker makes an app's blocked submissions due.
+    /// Without it the worker would send requests without end for an app that stays blocked.
     static let wakeSeconds = 300.0
 }

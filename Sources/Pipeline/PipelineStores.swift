@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The stores through which a worker reads and writes its one database.
+/// The stores through which a worker reads and writes its database.
 public struct PipelineStores: Sendable {
     let ledger: any PurchaseLedger
     let outbox: any UnpublishedEvents
@@ -13,7 +13,7 @@ public struct PipelineStores: Sendable {
     let finishes: any OwedFinishes
     let refundRequests: any OpenRefundRequests
 
-    /// - Parameter checkpoints: the checkpoints of the consumer group that the settings name.
+    /// - Parameter checkpoints: the checkpoints of the settings' consumer group.
     public init(
         ledger: any PurchaseLedger, outbox: any UnpublishedEvents, parked: any ParkedSubmissions,
         holds: any HeldPurchases, subscriptions: any FollowedSubscriptions, checkpoints: any OffsetCheckpoints,
@@ -33,7 +33,7 @@ public struct PipelineStores: Sendable {
     }
 }
 
-/// The parts that prove purchases: the parser of proofs, and Apple.
+/// The parts that prove purchases: the parser of proofs, and access to Apple.
 public struct PipelineVerification: Sendable {
     let parser: any ProofParser
     let verifier: any ReceiptVerifier
@@ -41,9 +41,9 @@ public struct PipelineVerification: Sendable {
     let apple: any AppleState
 
     /// - Parameters:
-    ///   - parser: reads proofs and checks their signatures, without asking Apple.
-    ///   - queries: asks Apple for facts that the rules need beside the answer to a proof.
-    ///   - apple: tells whether Apple as a whole is down, as opposed to trouble with one submission.
+    ///   - parser: reads proofs and checks their signatures, without a request to Apple.
+    ///   - queries: requests facts from Apple that the rules need in addition to the answer for a proof.
+    ///   - apple: returns whether all of Apple is down. A failure for one submission does not count.
     public init(
         parser: any ProofParser, verifier: any ReceiptVerifier, queries: any StoreQueries, apple: any AppleState
     ) {

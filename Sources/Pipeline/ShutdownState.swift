@@ -2,7 +2,7 @@ import Kafka
 import Operations
 import Synchronization
 
-/// The state of a shutdown: whether the pipeline must stop, and which part ended too early.
+/// Whether the pipeline must stop, and why it ended early.
 final class ShutdownState: Sendable {
     private struct State {
         var isStopping = false
@@ -13,7 +13,7 @@ final class ShutdownState: Sendable {
     private let state = Mutex(State())
 
     var isStopping: Bool { state.withLock(\.isStopping) }
-    /// The error that ended the consumer; nil without one.
+    /// The error that ended the consumer; nil if there is none.
     var failure: KafkaError? { state.withLock(\.failure) }
     var ended: PartEnded? { state.withLock(\.ended) }
 
@@ -21,7 +21,7 @@ final class ShutdownState: Sendable {
 
     func consumerFailed(_ failure: KafkaError) { state.withLock { $0.failure = failure } }
 
-    /// Notes a part that ended too early. Only the first such part is kept.
+    /// Notes a part that ended early. Only the first such part is kept.
     func partEnded(_ ended: PartEnded) {
         state.withLock { $0.ended = $0.ended ?? ended }
     }

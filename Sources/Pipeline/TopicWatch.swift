@@ -5,17 +5,17 @@ import Operations
 /// A topic that the process reads or writes.
 struct WatchedTopic: Sendable, Hashable {
     let name: String
-    /// True if the worker can decide or publish nothing without the topic. Any other topic may be missing as long as it
+    /// True if the worker cannot decide or publish without the topic. A topic that is not needed may be missing if it
     /// never existed.
     let isNeeded: Bool
 }
 
-/// The trouble with topics, from Kafka's last answer about each.
+/// What is wrong with topics, by Kafka's last answer about each.
 struct TopicStates {
     private var complaints: [WatchedTopic: String] = [:]
     private var seen: Set<WatchedTopic> = []
 
-    /// Notes Kafka's answer about one topic. If no broker answered, the earlier answer stays.
+    /// Notes Kafka's answer about one topic. If no broker answered, the topic's earlier state stays.
     mutating func note(_ topic: WatchedTopic, _ answer: Result<KafkaClusterMetadata, KafkaError>) {
         switch answer {
         case .success(let metadata):
@@ -32,14 +32,14 @@ struct TopicStates {
                 if topic.isNeeded || seen.contains(topic) { complaints[topic] = "there is no topic \(topic.name)" }
             case KafkaError.Code.topicAuthorizationFailed:
                 complaints[topic] = "Kafka does not allow using topic \(topic.name)"
-            // A positive code is a broker's answer. Otherwise no broker has answered.
+            // A positive code comes from a broker. With another code, no broker has answered.
             case 1...: complaints[topic] = "topic \(topic.name): \(error.name)"
             default: break
             }
         }
     }
 
-    /// Returns the complaints about the needed topics, or about the others; nil if there are none.
+    /// Returns what is wrong with the needed topics, or with the other topics; nil if nothing is.
     func complaint(ofNeeded isNeeded: Bool) -> String? {
         let found = complaints.filter { $0.key.isNeeded == isNeeded }.map(\.value).sorted()
         return found.isEmpty ? nil : found.joined(separator: "; ")
@@ -49,21 +49,21 @@ struct TopicStates {
     func haveBeenSeen(_ topics: [WatchedTopic]) -> Bool { topics.allSatisfy(seen.contains) }
 }
 
-/// Asks Kafka every few seconds whether each topic can be used: it exists, the client may use it, and each partition
-/// has a leader. librdkafka reports some of these faults minutes late. It reports a fault of a topic that is only
-/// written once a record is written.
+/// Checks every few seconds with Kafka that each topic can be used: it exists, the client may use it, and each
+/// partition has a leader. librdkafka reports some of these faults minutes late. For a topic that is only written, it
+/// reports a fault only when a record is written.
 struct TopicWatch: Sendable {
     private static let pauseSeconds = 10.0
-    /// The seconds between two looks while a topic has a fault.
+    /// The seconds until the next check while a topic has a fault.
     private static let retrySeconds = 2.0
     private static let timeoutMilliseconds: Int32 = 3_000
 
     let topics: [WatchedTopic]
-    /// Blocks until a broker has answered, for at most the given number of milliseconds.
+    /// Blocks until a broker answers, for at most this number of milliseconds.
     let ask: @Sendable (String, Int32) throws(KafkaError) -> KafkaClusterMetadata
     let health: Health
 
-    /// Watches the topics with a Kafka client of its own until its task is cancelled.
+    /// Watches the topics, with a Kafka client of its own, until its task is cancelled.
     static func run(
         topics: [WatchedTopic], properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void,
         health: Health

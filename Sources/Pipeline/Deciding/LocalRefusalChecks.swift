@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The running checks of receipts that receiptd refused by itself. Apple may have changed its receipts, so that
-/// receiptd reads them wrongly. A check ends with its process.
+/// Runs checks of receipts that receiptd rejected without a request to Apple. If Apple changes its receipts, receiptd
+/// may misread them. A stopping process cancels its checks.
 final class LocalRefusalChecks: Sendable {
     private struct State {
         var sampling: RefusalSampling
@@ -18,7 +18,7 @@ final class LocalRefusalChecks: Sendable {
         state = Mutex(State(sampling: RefusalSampling(perMinute: perMinute)))
     }
 
-    /// True if a check may begin now. The worker reads it for every refused receipt.
+    /// True if a check may start now. The worker reads this for every refused receipt.
     var isDue: Bool {
         state.withLock { state in
             !state.isStopped && state.tasks.count < PipelineLimits.refusalChecksAtOnce
@@ -26,8 +26,8 @@ final class LocalRefusalChecks: Sendable {
         }
     }
 
-    /// Runs the check of a player's receipt in a task of its own. Does nothing if a receipt of the same player was
-    /// checked lately.
+    /// Runs the check of a player's receipt in a task. Does nothing if a receipt of this player was checked recently,
+    /// or too many checks are running.
     func begin(for player: PlayerID, _ check: @escaping @Sendable () async -> Void) {
         state.withLock { state in
             guard !state.isStopped, state.tasks.count < PipelineLimits.refusalChecksAtOnce,
@@ -47,7 +47,7 @@ final class LocalRefusalChecks: Sendable {
         while let task = state.withLock({ $0.tasks.values.first }) { await task.value }
     }
 
-    /// Cancels the running checks, waits for their end, and lets no more begin.
+    /// Cancels the running checks, waits for their end, and lets none start later.
     func stop() async {
         let tasks = state.withLock { state in
             state.isStopped = true

@@ -1,4 +1,4 @@
-/// Folds frequent events into one log line a minute for each kind. The caller passes the time.
+/// Reduces frequent events to one log line a minute for each kind.
 struct MinuteNotes: Sendable {
     /// A line to log, with the number of events since the last line of its kind.
     struct Line: Equatable, Sendable {
@@ -12,12 +12,12 @@ struct MinuteNotes: Sendable {
     }
 
     static let secondsBetweenLines = 60.0
-    /// The most kinds. receiptd names the kinds, not a sender, so that there are never more.
+    /// The most kinds. receiptd chooses the kinds, not a sender, so there are never more.
     static let maximumKinds = 200
 
     private var kinds: [String: Kind] = [:]
 
-    /// Counts an event, and returns the line to log; nil if its kind had a line within the last minute.
+    /// Counts an event. Returns the line to log; nil if there was a line of its kind within the last minute.
     /// - Parameter now: monotonic seconds.
     mutating func note(_ kind: String, now: Double) -> Line? {
         guard var known = kinds[kind] else {

@@ -2,11 +2,11 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// The metrics that the pipeline counts. Metrics of the hot path are looked up once. A class, because the clock of each
-/// submission holds it.
+/// The metrics that the pipeline counts. It looks up the metrics of the hot path once. A class, because each
+/// submission's clock refers to it.
 final class PipelineMetrics: Sendable {
     let all: ReceiptdMetrics
-    /// The collected failures of parts that run by themselves.
+    /// The failures of all parts of the process.
     let failures: Failures
     let stages: [Stage: Histogram]
     private let classes: [TrafficClass: Counter]
@@ -20,8 +20,8 @@ final class PipelineMetrics: Sendable {
         classes = Dictionary(
             uniqueKeysWithValues: TrafficClass.allCases.map { ($0, metrics.submissions.with($0.rawValue)) })
         var outcomes: [OutcomeEvent.Kind: [Reason?: Counter]] = [:]
-        // Only the series of grants exists from the start. Any other pair of kind and reason gets a series once it
-        // occurs.
+        // Only the series of grants exists from the start. Any other pair of kind and reason gets its series when it
+        // first occurs.
         outcomes[.granted] = [nil: metrics.outcomes.with(OutcomeEvent.Kind.granted.rawValue, "")]
         self.outcomes = outcomes
     }
@@ -44,8 +44,8 @@ final class PipelineMetrics: Sendable {
             because: isLacking ? MissingCredentials.sentence : nil)
     }
 
-    /// Counts each event, and once the submission's class and the seconds from its record to its answer. `events` has
-    /// at least one event.
+    /// Counts each event. Counts the submission's class once, and the seconds from its record to its events. `events`
+    /// is not empty.
     func published(_ events: [OutcomeEvent], _ origin: AnswerOrigin, recordedAt: Timestamp, now: Timestamp) {
         for event in events { published(event) }
         classes[TrafficClass(events, origin)]?.increment()
@@ -54,14 +54,14 @@ final class PipelineMetrics: Sendable {
         all.submissionDuration.observe(Double(max(0, now.milliseconds - recordedAt.milliseconds)) / 1000)
     }
 
-    /// Counts one event, for instance one that no submission waits for.
+    /// Counts one event. Called by itself for an event that belongs to no submission.
     func published(_ event: OutcomeEvent) {
         let counter =
             outcomes[event.kind]?[event.reason]
             ?? all.outcomes.with(event.kind.rawValue, event.reason?.rawValue ?? "")
         counter.increment()
         if event.kind == .held, event.reason == .kindMismatch { all.incidents.note(.kindMismatch) }
-        // A sender may make up an app's name, so that an unknown app gets no series of its own.
+        // A sender can invent an app's name, so an unknown app gets no series of its own.
         let isKnown = event.reason != .unknownApp && event.reason != .malformedSubmission
         all.appOutcomes.with(isKnown ? event.bundleID?.text ?? "other" : "other", event.kind.rawValue).increment()
         for signal in event.risk { all.riskSignals.with(signal.rawValue).increment() }

@@ -1,8 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// The retries of one submission, with its slot while it retries in memory. Only the submission's own task uses the
-/// object.
+/// The retries of one submission, with its slot while it retries in memory. Only the submission's task uses the object.
 final class RetryState {
     enum Next {
         case tryAgain(afterSeconds: Double)
@@ -12,10 +11,10 @@ final class RetryState {
     private let parking: ParkingContext
     private let item: SubmissionInHand
     private var hasSlot = false
-    /// The wait in memory that is under way, or that has ended and is not counted yet; nil if there is none.
+    /// The present wait in memory, or an ended wait that is not counted yet; nil if there is none.
     private var uncounted: (seconds: Double, since: Double, downSecondsBefore: Double)?
     private(set) var history: WaitingHistory
-    /// The answers to further questions. A retry asks only the unanswered questions.
+    /// The further facts that the rules requested from Apple. A retry requests only the missing facts.
     var further: FurtherAnswers
 
     init(of item: SubmissionInHand, in parking: ParkingContext) {
@@ -24,26 +23,24 @@ final class RetryState {
         switch item.origin {
         case .record:
             history = WaitingHistory()
-            // The submission already waited behind its player's earlier submissions while these waited for Apple. The
-            // wait counts against its own time in memory.
+            // The submission has already waited while its player's earlier submissions waited for Apple. This wait
+            // counts against the time that the submission may stay in memory.
             history.noteWait(seconds: item.secondsBehindOthers)
         case .parked(let leased): history = leased.history
         }
         further = FurtherAnswers(settled: history.lookedUp)
     }
 
-    /// The time at which the submission was first tried or parked; nil before the end of its first try.
+    /// When the submission was first tried or parked; nil before its first try ends.
     var takenAt: Timestamp? { history.firstFailureAt }
 
-    /// True if the submission was tried in vain before, or waited in the database.
+    /// True if an earlier try of the submission failed, or if it was parked.
     var isRetry: Bool { history.failures > 0 || item.isParked }
 
-    /// True if an earlier try of the submission failed.
     var hasFailed: Bool { history.failures > 0 }
 
-    /// Returns the number of times that Apple gave the doubtful answer before. Returns 0 for a parked submission that
-    /// is not due yet: its tries are spread over `RETRY_DOUBT_SECONDS`, even if other submissions ask for its proof
-    /// earlier.
+    /// Returns how often Apple gave the doubtful answer before. Returns 0 for a parked submission that is not due yet.
+    /// Its tries must spread over `RETRY_DOUBT_SECONDS`, even if other submissions send requests for its proof earlier.
     func doubts(_ reason: Reason) -> Int {
         if let leased = item.parked, !leased.isDue { 0 } else { history.doubts[reason, default: 0] }
     }
@@ -75,15 +72,15 @@ final class RetryState {
         }
     }
 
-    /// True if a submission that keeps failing must leave memory when it and the submissions behind it crowd out first
-    /// tries. False after a passing fault: parking costs rows, and breaks the order of the player's submissions.
+    /// True if a submission that keeps failing must leave memory because retries use too many places of first tries.
+    /// False after few failures: parking costs rows, and breaks the order of the player's submissions.
     private var leavesRoomForOthers: Bool {
         history.failures < ParkingPolicy.failuresOfItsOwn || parking.slots.isWithinRetryShare
     }
 
-    /// Returns true if the submission is isolated and would keep all others waiting for long. A doubtful answer is
-    /// asked for again much later, and an outage may last. One short wait after a failure is allowed, because it keeps
-    /// the order of the player's submissions.
+    /// Returns true if the submission is isolated and would make all others wait for long. A doubtful answer is checked
+    /// much later, and an outage may last. One short wait after a failure is allowed, because it keeps the order of the
+    /// player's submissions.
     private func keepsAllWaiting(_ judgement: Judgement) -> Bool {
         guard case .record(let admitted) = item.origin, admitted.isIsolated else { return false }
         return switch judgement {
@@ -94,7 +91,7 @@ final class RetryState {
     }
 
     /// Counts the time since the last try: the pause, the wait for a turn at Apple, and the wait for Apple's answer.
-    /// Time in which Apple as a whole was down does not count.
+    /// Time during an outage of all of Apple does not count.
     private func countWait() {
         guard let (seconds, since, before) = uncounted else { return }
         uncounted = nil

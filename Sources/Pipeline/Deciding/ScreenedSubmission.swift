@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// A submission whose proof was read. The steps after screening work on it.
+/// A submission that screening admitted, with its proof. All later steps use it.
 struct ScreenedSubmission: Sendable {
     let item: SubmissionInHand
     let submission: Submission
@@ -13,19 +13,19 @@ struct ScreenedSubmission: Sendable {
     }
 }
 
-/// The answer by which a screened submission is judged, with the facts from which its decision is made.
+/// The answer from which a screened submission is judged, with further facts for its decision.
 struct ProofAnswer: Sendable {
-    /// Apple's answer, or the facts in the proof, or the evidence that the ledger remembers.
+    /// Apple's answer, the facts in the proof, or evidence in the ledger.
     let answer: AppleAnswer
     let isRemembered: Bool
     /// The catalog's terms of the submission's app.
     let terms: AppTerms
-    /// The facts about subscriptions in further answers.
+    /// Facts about subscriptions that the rules requested in addition.
     var subscriptions: [SubscriptionFact] = []
-    /// The refunds in further answers.
+    /// Refunds in Apple's answers to these further requests.
     var revoked: [NotifiedTransaction] = []
 
-    /// Returns this answer with the facts of further answers added.
+    /// Returns this answer with the further facts.
     func besides(_ further: FurtherAnswers) -> ProofAnswer {
         var answer = self
         answer.subscriptions = further.allSubscriptions
@@ -37,15 +37,15 @@ struct ProofAnswer: Sendable {
         if case .genuine(let receipt) = answer { receipt } else { nil }
     }
 
-    /// The reason why the receipt belongs to another app; nil if it belongs to this app.
+    /// Why the receipt belongs to another app; nil if it belongs to this app.
     var foreignness: Cause? { receipt.flatMap(terms.app.foreignness) }
 
-    /// Returns the environment of the purchases: the receipt's, or else the proof's.
+    /// Returns the environment of the purchases: the receipt's, otherwise the proof's.
     func environment(of proof: ParsedProof) -> StoreEnvironment {
         receipt?.environment ?? proof.content?.environment ?? .production
     }
 
-    /// Returns the refunds that Apple shows and that `verdict` does not decide for each purchase.
+    /// Returns the refunds in Apple's answers that `verdict` does not decide purchase by purchase.
     func revocations(besides verdict: Verdict) -> [NotifiedTransaction] {
         guard case .whole(let reason, let purchases) = verdict, reason != .foreignApp, let receipt else {
             return revoked

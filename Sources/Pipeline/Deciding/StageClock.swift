@@ -1,12 +1,12 @@
 import NamesAndTimes
 import Operations
 
-/// The stages of a submission. Their names are the values of the label in `receiptd_stage_duration_seconds{stage}`.
+/// The stages of a submission. Their names are the label values of `receiptd_stage_duration_seconds{stage}`.
 enum Stage: String, CaseIterable {
-    /// The wait behind earlier submissions of the player.
+    /// The wait for earlier submissions of the player.
     case turn
     case recall
-    /// The wait for Apple's answer, including the wait for a place in front of Apple.
+    /// The wait for Apple's answer, including the wait for a turn at Apple.
     case ask
     case record
     case publish
@@ -19,7 +19,7 @@ struct StageClock {
 
     init(_ metrics: PipelineMetrics) { self.metrics = metrics }
 
-    /// Counts the time since the last mark as `stage`.
+    /// Adds the time since the last mark to `stage`.
     mutating func mark(_ stage: Stage) {
         let now = WallClock.monotonicSeconds
         metrics.stages[stage]?.observe(now - last)

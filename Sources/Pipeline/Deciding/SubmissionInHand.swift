@@ -4,15 +4,15 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// One submission in memory, from its admission or lease to the end of its work. It passes through all steps of
-/// `SubmissionWorker`. A record that is no submission becomes a dead letter at once.
+/// One submission in memory, from its admission or lease to the end of its work. `SubmissionWorker` takes it through
+/// all steps. A record that is not a submission becomes a dead letter at once.
 final class SubmissionInHand: Sendable {
     let origin: Origin
-    /// The time at which the submission came into memory, in monotonic seconds.
+    /// When the submission came into memory, in monotonic seconds.
     let since = WallClock.monotonicSeconds
     let work: WorkInHand
-    /// The number of the ledger's fall backs when the submission was taken, or earlier. If the database fell back again
-    /// since, the submission's decision is void.
+    /// How often the ledger had seen the database fall back when the submission was taken, or earlier. If the database
+    /// fell back again since, the submission's decision is void.
     let fallBackCount: Int
 
     private struct State {
@@ -29,8 +29,8 @@ final class SubmissionInHand: Sendable {
         work = WorkInHand(at: position)
     }
 
-    /// Takes a parked submission that is due.
-    /// - Parameter answer: the answer that the submission shares with others of the same app and proof.
+    /// Takes a parked submission that was leased.
+    /// - Parameter answer: Apple's answer for all leased submissions of this app and proof.
     init(parked: LeasedSubmission, sharing answer: GroupAnswer = GroupAnswer(), fallBackCount: Int = 0) {
         self.fallBackCount = fallBackCount
         origin = .parked(parked)
@@ -40,33 +40,33 @@ final class SubmissionInHand: Sendable {
     /// The position of the record that brought the submission.
     var position: RecordPosition { work.position }
 
-    /// Adds seconds that the submission waited for its turn.
+    /// Adds the seconds for which the submission waited for its turn.
     func noteBehindOthers(seconds: Double) { state.withLock { $0.secondsBehindOthers += seconds } }
 
-    /// The seconds that the submission waited for its turn, without outages of Apple as a whole.
+    /// The seconds for which the submission waited for its turn, without outages of all of Apple.
     var secondsBehindOthers: Double { state.withLock { $0.secondsBehindOthers } }
 
-    /// The last tries at Apple, including tries before the submission was parked.
+    /// The latest tries at Apple, including tries before the submission was parked.
     var tries: [AppleTry] {
         guard let earlier = parked?.history.tries, !earlier.isEmpty else { return work.tries }
         return Array((earlier + work.tries).suffix(AppleTry.maximumKept))
     }
 
-    /// Notes that the outcome is durable in a database of this history.
+    /// Notes that the outcome is durable in the database with this history.
     func wasDecided(in history: DatabaseHistory) {
         state.withLock { $0.decidedIn = history }
     }
 
-    /// The history of the database that holds the outcome; nil if no database was needed.
+    /// The history of the database that has the outcome; nil if no database was needed.
     var decidedIn: DatabaseHistory? { state.withLock { $0.decidedIn } }
 }
 
 extension SubmissionInHand {
-    /// The origin of a submission. Without a verdict the submission returns there: a record waits in memory or is
-    /// parked, and a parked submission is parked again.
+    /// Where the submission came from. Without a verdict, a record waits in memory or is parked, and a parked
+    /// submission is parked again.
     enum Origin: Sendable {
         case record(AdmittedRecord)
-        /// The submission was leased from the parked submissions. Boxed, because the case is rare.
+        /// The submission was parked, and then leased. Boxed, because this is rare.
         indirect case parked(LeasedSubmission)
     }
 
@@ -88,7 +88,7 @@ extension SubmissionInHand {
         if case .record(let admitted) = origin { admitted.isSetAside } else { false }
     }
 
-    /// True if this record may have been answered before.
+    /// True if the submission may have been decided before.
     var mayBeRedelivered: Bool {
         switch origin {
         case .record(let admitted): admitted.mayBeRedelivered
@@ -96,7 +96,7 @@ extension SubmissionInHand {
         }
     }
 
-    /// True if the database was restored to an earlier state and may have lost a published decision on the record.
+    /// True if the database was restored to an earlier state, and may have lost a published decision on the record.
     var isDecidedAgain: Bool {
         switch origin {
         case .record(let admitted): admitted.isDecidedAgain
@@ -112,7 +112,7 @@ extension SubmissionInHand {
         }
     }
 
-    /// Returns the fields, with the trace's id added if the sender gave one.
+    /// Returns the fields, with the trace id if the sender gave one.
     func traced(_ fields: Logger.Fields) -> Logger.Fields {
         var fields = fields
         if let id = traceparent.flatMap(TraceParent.traceID) { fields[.traceID] = "\(id)" }

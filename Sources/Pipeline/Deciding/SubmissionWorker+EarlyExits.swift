@@ -2,8 +2,8 @@ import Fulfillment
 import Kafka
 import Operations
 
-/// An early end of a submission's work. Boxed, so that it takes no room in the thousands of submissions that wait for
-/// Apple.
+/// How a submission's work ends before the request to Apple. Boxed, so that it takes no memory in the thousands of
+/// submissions that wait for Apple.
 indirect enum EarlyExit: Sendable {
     case deadLetter(DeadLetter, of: ConsumerRecord)
     case rejected(Submission, Refusal, proof: Digest256?)

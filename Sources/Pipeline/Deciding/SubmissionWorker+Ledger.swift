@@ -3,7 +3,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// The steps that ask the ledger: recall and record.
+/// The steps that use the ledger: recall and record.
 extension SubmissionWorker {
     func recall(_ screened: ScreenedSubmission) async throws(Abandoned) -> Recollection {
         let query = recallQuery(screened)
@@ -23,8 +23,8 @@ extension SubmissionWorker {
             claimant: submission.appAccountToken == nil ? nil : submission.playerID)
     }
 
-    /// Records the verdict, and returns its events once they are durable. Returns the events of an earlier answer if
-    /// the same record was answered before.
+    /// Records the verdict, and returns its events once they are durable. If the same record was decided before,
+    /// returns the events of that decision.
     func record(
         _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer
     ) async throws(Abandoned) -> [OutcomeEvent] {
@@ -50,8 +50,8 @@ extension SubmissionWorker {
     }
 
     /// Returns the decision to record.
-    /// - Parameter isSecond: true if a local refusal of the submission was published before. Screening refuses the same
-    ///   bytes again before the ledger is asked, so that the decision stores no evidence for them.
+    /// - Parameter isSecond: true if a local refusal of the submission was published before. Then the decision stores
+    ///   no evidence, because screening will refuse the same bytes again before it looks in the ledger.
     @inline(never)
     func decision(
         _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer, isSecond: Bool = false
@@ -80,8 +80,8 @@ extension SubmissionWorker {
             shown: answer.revocations(besides: verdict), cause: answer.foreignness, repair: screened.proof.repair)
     }
 
-    /// Returns the ledger's answer, after the item has noted the history of the database that gave it. Throws
-    /// `Abandoned` if the ledger is closed.
+    /// Returns the ledger's answer, and notes the history of its database in the item. Throws `Abandoned` if the ledger
+    /// is closed.
     func withLedger<Value>(
         _ item: SubmissionInHand, _ body: () async throws(LedgerClosed) -> Durable<Value>
     ) async throws(Abandoned) -> Value {
@@ -96,8 +96,8 @@ extension SubmissionWorker {
 }
 
 extension Recollection {
-    /// The events of the record's first answer; empty if the submission waits in PostgreSQL; nil if the record is still
-    /// to be decided.
+    /// The events of the record's earlier decision. Empty if the submission waits in PostgreSQL; nil if the record is
+    /// not decided.
     var eventsBefore: [OutcomeEvent]? {
         switch self {
         case .answered(let events): events
@@ -106,7 +106,8 @@ extension Recollection {
         }
     }
 
-    /// The remembered answer that replaces Apple's; nil if Apple has to be asked, or if there is nothing to decide.
+    /// Evidence of the ledger that replaces Apple's answer. Nil if the worker must send a request to Apple, or if there
+    /// is nothing to decide.
     var answer: AppleAnswer? {
         @inline(never) get {
             if case .provenBefore(let receipt) = self { .genuine(receipt) } else { nil }

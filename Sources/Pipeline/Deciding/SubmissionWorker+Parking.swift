@@ -5,13 +5,13 @@ import Operations
 import PlantedFaults
 
 extension SubmissionWorker {
-    /// Returns a new ticket; nil if the player has as many submissions in memory as one player may have.
+    /// Returns a new ticket; nil if the player already has as many submissions in memory as allowed.
     func enterLane(of player: PlayerID) -> PlayerLanes.Ticket? {
         lanes.enter(player, limit: ParkingPolicy.placesOfPlayer)
     }
 
-    /// Parks a submission without a try. Its app lacks credentials (`blockage`), or else its player has too many
-    /// submissions in memory, or it killed its workers.
+    /// Parks a submission without a try. Either its app has no credentials (`blockage`), its player has too many
+    /// submissions in memory, or the submission killed its workers.
     func parkUntried(
         _ screened: ScreenedSubmission, blockedBy blockage: AppleAnswer.Blockage?
     ) async throws(Abandoned) {
@@ -21,8 +21,8 @@ extension SubmissionWorker {
         try await park(screened, planUntried(screened, blockedBy: blockage))
     }
 
-    /// Counts and logs a submission that is set aside. Its sender gets no answer, because a paying player must not be
-    /// rejected for a fault of receiptd.
+    /// Counts and logs a submission that is set aside. Its sender gets no event, because receiptd must not reject a
+    /// paying player for its own fault.
     private func noteSetAside(_ item: SubmissionInHand) {
         metrics.all.incidents.note(.crashed, of: "a record")
         logger.error(
@@ -54,10 +54,10 @@ extension SubmissionWorker {
         return plan
     }
 
-    /// Parks the submission, or rejects it if it may not wait. Returns once the result is durable, so that its record's
+    /// Parks the submission, or rejects it if it may not wait. Returns once the result is durable, so that the record's
     /// offset may be committed.
     func park(_ screened: ScreenedSubmission, _ plan: ParkingPlan) async throws(Abandoned) {
-        // The answer of a cancelled try counts for nothing.
+        // The answer of a cancelled try does not count.
         if Task.isCancelled { throw Abandoned() }
         let (item, submission, proof) = (screened.item, screened.submission, screened.proof)
         var plan = plan
@@ -100,14 +100,14 @@ extension SubmissionWorker {
                 }
             }
         } catch {
-            // The row stays, as if this try had not been made.
+            // The row stays as it was before this try.
             metrics.failures.report(error, of: .parked)
             throw Abandoned()
         }
     }
 
-    /// Rejects a submission because the player, or the fleet, has the most parked submissions with unproven proofs. The
-    /// rejection is stored and published, so that the sender knows to send the submission again.
+    /// Rejects a submission because its player, or the fleet, has too many parked submissions with unproven proofs. The
+    /// rejection is stored and published, so that the game server can send the submission again.
     private func rejectBeyondShare(_ screened: ScreenedSubmission) async throws(Abandoned) {
         guard let terms = catalog().terms[screened.submission.bundleID] else {
             return try await publish(rejected(screened, for: .unknownApp), of: screened.item, .decided)

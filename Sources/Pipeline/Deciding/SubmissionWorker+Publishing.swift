@@ -2,12 +2,12 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// The publishing of outcomes: the last step, and the early exits.
+/// Publishes outcomes, as the last step or for an early exit.
 extension SubmissionWorker {
-    /// The publisher of events that belong to no submission in hand.
+    /// Publishes events that belong to no submission in hand.
     var publication: EventPublication { EventPublication(publisher: publisher, ledger: ledger, metrics: metrics) }
 
-    /// Publishes events that the database holds. Deletes their outbox rows once Kafka has acknowledged the events.
+    /// Publishes events that the database has. Deletes their outbox rows when Kafka has acknowledged them.
     @inline(never)
     func publishRecorded(
         _ events: [OutcomeEvent], of item: SubmissionInHand, _ origin: AnswerOrigin = .decided
@@ -26,8 +26,8 @@ extension SubmissionWorker {
         metrics.published(events, origin, recordedAt: item.position.timestamp, now: WallClock.now)
     }
 
-    /// Rejects a submission without writing to the database. If the record was answered before, under an older catalog
-    /// perhaps, its first answer is published again instead.
+    /// Rejects a submission without a write to the database. If the record was decided before, perhaps under an older
+    /// catalog, publishes the events of that decision instead.
     func rejectLocally(
         _ submission: Submission, for refusal: Refusal, proof: Digest256?, _ item: SubmissionInHand
     ) async throws(Abandoned) {
@@ -37,8 +37,8 @@ extension SubmissionWorker {
         traffic.refused(submission, for: refusal, by: event)
     }
 
-    /// Publishes the first answer again if the record was answered before. Returns true if it was, or if its submission
-    /// waits in PostgreSQL.
+    /// If the record was decided before, publishes the events of that decision again. Returns true if it was, or if its
+    /// submission waits in PostgreSQL.
     func isAnsweredAgain(_ item: SubmissionInHand, _ proof: Digest256) async throws(Abandoned) -> Bool {
         guard item.mayBeRedelivered else { return false }
         let query = RecallQuery(

@@ -3,12 +3,13 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Checks whether Apple agrees with local refusals. The worker puts a few receipts to Apple after their answer is
-/// published.
+/// Checks whether Apple agrees with local refusals. For a few receipts, the worker sends a request to Apple after the
+/// rejection is published.
 extension SubmissionWorker {
-    /// Checks a refusal in a task of its own. The record keeps its answer, and the commit of its offset does not wait.
+    /// Checks a refusal in a task of its own. The rejection stands, and the commit of the record's offset does not
+    /// wait.
     func checkLater(_ submission: Submission, of item: SubmissionInHand, after refusal: Refusal) {
-        // A suspect is not checked: only its own task may say whether it is at work.
+        // A suspect's refusal is not checked, because only the suspect's own task may set whether it is at work.
         guard Suspected.work == nil, !item.isParked, refusals.isDue, !refusal.cause.isOfEnvelope,
             let doubted = Screening.disputable(submission, refusedFor: refusal.reason)
         else { return }
@@ -29,12 +30,12 @@ extension SubmissionWorker {
                 .submissionID: "\(screened.submission.submissionID)", .bundleID: "\(screened.submission.bundleID)",
                 .reason: "\(reason.rawValue)",
             ]))
-        // If the second decision is given up, the check is lost.
+        // If the second decision is abandoned, there is no second check.
         try? await decideAgain(screened, by: answer)
     }
 
-    /// Decides the submission again, by Apple's answer. A grant or a hold is published. A rejection is left out,
-    /// because the first decision published one.
+    /// Decides the submission again, from Apple's answer. Publishes a grant or a hold, but no rejection, because the
+    /// first decision already published one.
     private func decideAgain(_ screened: ScreenedSubmission, by answer: ProofAnswer) async throws(Abandoned) {
         let retries = RetryState(of: screened.item, in: parking)
         defer { retries.end() }

@@ -4,10 +4,11 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Takes one submission through its life, from admission or lease to the acknowledged event.
+/// Takes one submission through all steps, from admission or lease to the acknowledged events.
 ///
 /// `work` returns once the outcome is durable and published, or once the submission waits durably for its next try. It
-/// throws `Abandoned` if the submission will come again. A class, because the task of each submission holds it.
+/// throws `Abandoned` if Kafka or the database will deliver the submission again. A class, because each submission's
+/// task refers to it.
 public final class SubmissionWorker: Sendable {
     let catalog: @Sendable () -> Catalog
     let desk: AppleDesk
@@ -30,8 +31,8 @@ public final class SubmissionWorker: Sendable {
         traffic = TrafficWatch(metrics: metrics.all, logger: logger)
     }
 
-    /// Takes the steps: screen, wait for the turn, decide (`recall`, then `answer` and `judge` until there is a
-    /// verdict, then `record`), publish, acknowledge. A submission that screening does not admit leaves early.
+    /// Takes these steps: screen, wait for the turn, decide (`recall`, then `answer` and `judge` until there is a
+    /// verdict, then `record`), publish, acknowledge. A submission that screening does not admit exits early.
     func work(on item: SubmissionInHand) async throws(Abandoned) {
         switch screen(item) {
         case .admitted(let screened): try await carryOut(screened)
@@ -89,22 +90,23 @@ public final class SubmissionWorker: Sendable {
         defer { parking.slots.endedWaitingBehindOthers(of: ticket.player, bytes: bytes) }
         let (start, before) = (secondsForApple, lanes.secondsAtApple(ticket))
         try await item.work.waiting { await lanes.turn(ticket) }
-        // Only the time that earlier submissions waited for Apple counts. Their waits for PostgreSQL do not.
+        // Only the time that earlier submissions waited for Apple counts, not their waits for PostgreSQL.
         item.noteBehindOthers(seconds: max(0, min(secondsForApple - start, lanes.secondsAtApple(ticket) - before)))
     }
 
-    /// The seconds on a clock that stands still while Apple as a whole is down.
+    /// The seconds on a clock that stops during an outage of all of Apple.
     private var secondsForApple: Double { WallClock.monotonicSeconds - parking.apple.downSeconds }
 
-    /// Notes the seconds that this submission waited for Apple. The player's later submissions waited with it.
+    /// Adds the seconds that this submission waited for Apple to its lane. The player's later submissions waited too.
     private func noteAtApple(_ item: SubmissionInHand, since start: Double) {
         if let ticket = item.ticket { lanes.noteAtApple(ticket, seconds: max(0, secondsForApple - start)) }
     }
 
-    /// Returns the events to publish; none if the submission waits durably. Does not ask Apple if the proof is enough.
+    /// Decides the submission. Returns the events to publish, which are empty if the submission waits durably. Sends no
+    /// request to Apple if the proof is enough.
     ///
-    /// Thousands of submissions wait in this function, each for as long as Apple takes. Each part that only computes is
-    /// a synchronous function, so that its values take no room during the wait.
+    /// Thousands of submissions wait in this function, each for as long as Apple takes. So each part that only computes
+    /// is a synchronous function, whose values take no memory during the wait.
     private func decide(
         _ screened: ScreenedSubmission, _ clock: inout StageClock
     ) async throws(Abandoned) -> ([OutcomeEvent], AnswerOrigin) {
@@ -117,8 +119,8 @@ public final class SubmissionWorker: Sendable {
         let start = secondsForApple
         while true {
             guard let answer = await proofAnswer(to: screened, recalled, retries) else {
-                // The newest catalog lacks the app, so that the submission is rejected as if it came now. If it waited
-                // instead, its partition's offset could never move on.
+                // The newest catalog lacks the app, so the submission is rejected as if it came now. If it waited
+                // instead, its partition's offset could not move.
                 return (rejected(screened, for: .unknownApp), .decided)
             }
             CrashPoint.answered.reached()
@@ -143,15 +145,15 @@ public final class SubmissionWorker: Sendable {
     @inline(never)
     private func beginTries(_ screened: ScreenedSubmission, after recalled: Recollection) -> RetryState {
         let retries = RetryState(of: screened.item, in: parking)
-        // The ledger has these purchases, so that they are not granted anew.
+        // The ledger already has these purchases, so the rules need no facts about them from Apple.
         if case .provenBefore(let receipt) = recalled {
             retries.further.settle(receipt.purchases.lazy.map(\.transactionID))
         }
         return retries
     }
 
-    /// Returns the answer with the newest catalog's terms. After an outage the catalog at the time of the question may
-    /// be hours old. Returns nil if the newest catalog no longer has the app.
+    /// Returns the answer with the newest catalog's terms, because after an outage the catalog of the request may be
+    /// hours old. Returns nil if the newest catalog no longer has the app.
     private func proofAnswer(
         to screened: ScreenedSubmission, _ recalled: Recollection, _ retries: RetryState
     ) async -> ProofAnswer? {
@@ -187,7 +189,7 @@ public final class SubmissionWorker: Sendable {
         ).judge(answer.answer, besides: further, doubts: retries.doubts)
     }
 
-    /// Waits for the next try. Returns true once the wait in memory is over, and false once the submission is parked.
+    /// Waits for the next try, or parks the submission. Returns true after a wait in memory, and false after parking.
     private func isTriedAgain(
         _ screened: ScreenedSubmission, after undecided: Judgement, _ retries: RetryState, since start: Double
     ) async throws(Abandoned) -> Bool {

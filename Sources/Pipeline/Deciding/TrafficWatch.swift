@@ -5,10 +5,9 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Logs mistakes in the traffic: one line a minute for each kind of mistake, with a count and one example.
+/// Logs mistakes in the traffic, with a count and one example. Each kind of mistake gets one line a minute.
 final class TrafficWatch: Sendable {
-    /// The seconds between two searches for misspelt members in a record. Each search parses the record's JSON once
-    /// more.
+    /// The seconds between two searches for misspelt members. Each search parses a record's JSON again.
     private static let secondsBetweenReadings = 1.0
 
     private struct State {
@@ -56,7 +55,7 @@ final class TrafficWatch: Sendable {
         }
     }
 
-    /// Notes a submission that was rejected without asking Apple. Most of the traffic is.
+    /// Counts and logs a submission that was rejected without a request to Apple, as most junk is.
     func refused(_ submission: Submission, for refusal: Refusal, by event: OutcomeEvent) {
         keep(event, of: submission.submissionID, refusal)
         note("refused \(refusal.reason.rawValue) \(refusal.cause.code)") { count in
@@ -69,7 +68,7 @@ final class TrafficWatch: Sendable {
         }
     }
 
-    /// - Parameter key: the record's key; nil without one.
+    /// - Parameter key: the record's key; nil if it has none.
     func buried(_ letter: DeadLetter, key: [UInt8]?, at position: RecordPosition) {
         if letter.sender == nil { keep(letter, key: key, at: position) }
         note("dead letter \(letter.reason.rawValue) \(letter.cause.code)") { count in
@@ -83,12 +82,12 @@ final class TrafficWatch: Sendable {
         }
     }
 
-    /// Notes the answer to a dead letter.
+    /// Keeps the rejection that a dead letter's sender got.
     func answered(_ sender: DeadLetter.Sender, _ cause: Cause, by event: OutcomeEvent) {
         keep(event, of: sender.submissionID, Refusal(.malformedSubmission, cause))
     }
 
-    /// Keeps the refusal in memory for people who look for it later. No table holds it.
+    /// Keeps the rejection in memory for support, because no table has it yet.
     private func keep(_ event: OutcomeEvent, of submission: Identifier, _ refusal: Refusal) {
         let (reason, player) = (refusal.reason.rawValue, event.playerID.text)
         metrics.localRefusals.note(reason: reason, player: player) {
@@ -99,8 +98,8 @@ final class TrafficWatch: Sendable {
         }
     }
 
-    /// Keeps a dead letter whose sender is unknown. People find it by its position, or by its key, which is the
-    /// player's id if the game keeps the contract.
+    /// Keeps a dead letter whose sender is unknown. Support can find it by its position, or by its key, which is the
+    /// player's id if the game server keeps the contract.
     private func keep(_ letter: DeadLetter, key: [UInt8]?, at position: RecordPosition) {
         let key = key.flatMap { String(validating: $0, as: UTF8.self) } ?? ""
         let player = key.unicodeScalars.count <= SubmissionLimits.maximumNameScalars ? key : ""

@@ -2,25 +2,24 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// A table of rows that come due. Each row is a small piece of work, for example one question to Apple.
+/// A table whose rows become due. Each row is a small piece of work, for example one request to Apple.
 ///
-/// `leaseDue` writes the lease before the try. If the process dies during the try, even because of the row, the row is
-/// due again when the lease is over, and the worker goes on with other rows. After a lease that did not end in order,
-/// the row's next lease is longer, up to a limit. Only the leases of parked submissions and of notification histories
-/// keep their length.
+/// `leaseDue` writes the lease before the try. If the process dies during the try, perhaps because of the row, the row
+/// is due again when the lease ends, and the worker continues with other rows. If a lease ended without a result, the
+/// row's next lease is longer, up to a limit. Only the leases of parked submissions and of notification histories keep
+/// their length.
 ///
-/// Parked submissions and holds are `IsolatingWork`: a row that kills its worker is found, and `SuspectTurns` says how.
+/// Parked submissions and holds are `IsolatingWork`, for which `SuspectTurns` finds the row that kills its worker.
 protocol DueWork: Sendable {
     associatedtype Item: Sendable
 
-    /// The part whose loop health watches. `failingPart` is the part that reports failures.
+    /// The part whose loop health watches. `failingPart` is the part whose failures are reported.
     var part: Health.Part { get }
     var failingPart: FailingPart { get }
     var places: DuePlaces { get }
-    /// False if there is no work for this table. The loop then leaves the table alone.
+    /// False if this table needs no work. The loop then does not query it.
     var isWanted: Bool { get }
-    /// The seconds between two looks at the table. Each pause is drawn at random from half to one and a half times as
-    /// long.
+    /// The mean seconds between two queries of the table. Each pause is random, from half to one and a half times this.
     var lookSeconds: Double { get }
     /// The seconds that one try may take, including its wait for a turn at Apple; nil if a try ends by itself.
     var trySeconds: Double? { get }
@@ -30,28 +29,28 @@ protocol DueWork: Sendable {
     /// Returns the loop's next step.
     func nextTurn() async -> DueTurn<Item>
 
-    /// Leases up to `limit` due rows, oldest first, for longer than `trySeconds`. Throws if the database is out of
-    /// reach.
+    /// Leases up to `limit` due rows, oldest first, for longer than `trySeconds`. Throws if PostgreSQL cannot be
+    /// reached.
     func leaseDue(limit: Int) async throws -> DueBatch<Item>
 
-    /// Tries one row, and returns once the result is durable. Throws `Abandoned` if its task is cancelled, because the
-    /// process stops or the try takes too long. Throws if the database is out of reach.
+    /// Tries one row, and returns once the result is durable. Throws `Abandoned` if the task is cancelled, because the
+    /// process stops or the try takes too long. Throws if PostgreSQL cannot be reached.
     ///
-    /// After a try without a verdict, `work` itself puts the row off. `ParkingPolicy` gives the delay of a parked
-    /// submission, `RetryDelay` that of a hold, a finish and a refund request. Subscriptions and notification histories
-    /// have pauses of their own.
+    /// After a try without a verdict, `work` itself sets the row's next due time. `ParkingPolicy` gives the delay for a
+    /// parked submission; `RetryDelay` gives it for a hold, a finish and a refund request. Subscriptions and
+    /// notification histories have delays of their own.
     func work(on item: Item) async throws
 
-    /// Puts a row off whose try was given up while the process goes on. Throws if the database is out of reach.
+    /// Sets a later due time for a row whose try was abandoned although the process continues. Throws if PostgreSQL
+    /// cannot be reached.
     func putOff(_ item: Item) async throws
 
-    /// Makes a row due at once, as if it had never been leased, because the stopping process cut its try. Throws if the
-    /// database is out of reach.
+    /// Makes a row due at once, as if it had not been leased, because the stopping process interrupted its try. Throws
+    /// if PostgreSQL cannot be reached.
     func release(_ item: Item) async throws
 
-    /// Writes whether a death of the process counts against an isolated row. A death counts while the row is at work,
-    /// and does not count while the row waits. Does nothing if the lease is over. Throws if the database is out of
-    /// reach.
+    /// Stores whether a death of the process counts against an isolated row. It counts while the row is at work, not
+    /// while the row waits. Does nothing if the lease is over. Throws if PostgreSQL cannot be reached.
     func accuse(_ item: Item, isAtWork: Bool) async throws
 }
 
@@ -70,17 +69,17 @@ extension DueWork {
     func accuse(_ item: Item, isAtWork: Bool) async throws {}
 }
 
-/// The places for rows that this replica tries at the same time.
+/// The places for rows that this replica tries concurrently.
 enum DuePlaces: Sendable {
     case own(Int)
-    /// Slots that are shared with other work. The loop leases at most `batch` rows at a time.
+    /// Slots that other work uses too. The loop leases at most `batch` rows at a time.
     case shared(WorkSlots, batch: Int)
 
     var slots: WorkSlots? {
         if case .shared(let slots, _) = self { slots } else { nil }
     }
 
-    /// Returns the number of further rows that may be leased.
+    /// Returns how many more rows may be leased.
     func room(beside underWay: Int) -> Int {
         switch self {
         case .own(let places): places - underWay
@@ -93,14 +92,13 @@ enum DueTurn<Item: Sendable>: Sendable {
     case nothing
     /// The loop leases due rows.
     case due
-    /// The leased row may have killed its workers. Isolation has begun: the loop tries the row with nothing else leased
-    /// beside it.
+    /// The leased row may have killed its workers. The loop tries it with nothing else leased.
     case isolated(Item)
 }
 
-/// Rows that were leased together.
+/// The rows of one call of `leaseDue`.
 struct DueBatch<Item: Sendable>: Sendable {
-    /// The groups of items. The items of one group are tried one after the other; the groups run at the same time.
+    /// The groups of items. A group's items are tried one after the other; the groups run concurrently.
     var groups: [[Item]] = []
     /// True if there may be more due rows.
     var isFull = false
@@ -117,13 +115,13 @@ struct DueBatch<Item: Sendable>: Sendable {
 }
 
 extension RetryDelay {
-    /// Returns the seconds until the next try, after a try that was given up.
+    /// Returns the seconds until the next try, after an abandoned try.
     func seconds(afterGivingUp tries: Int, now: Timestamp) -> Double {
         afterTry(tries, nil, jitter: Double.random(in: 0..<1), now: now)
     }
 
-    /// Returns the seconds until Apple is asked again. Returns nil if no try helps before an operator acts. The lease
-    /// then stays as it is, and each lease is longer than the last.
+    /// Returns the seconds until the next request to Apple. Returns nil if only an operator can help. The lease then
+    /// stays as it is, and each lease is longer than the last.
     func seconds<Value>(after answer: StoreQueryAnswer<Value>, tries: Int, now: Timestamp) -> Double? {
         var trouble: AppleAnswer.Trouble?
         switch answer {
@@ -136,9 +134,9 @@ extension RetryDelay {
 }
 
 enum DueWorkLimits {
-    /// The seconds between two looks at the table. Nobody waits for these rows.
+    /// The seconds between two queries of the table. No player waits for these rows.
     static let lookSeconds = 2.0
-    /// The seconds between two looks for a place while all are taken.
+    /// The seconds between two checks for a free place while all are taken.
     static let busySeconds = 0.05
     /// The seconds that one try may take, including its wait for a turn at Apple.
     static let trySeconds = 50.0

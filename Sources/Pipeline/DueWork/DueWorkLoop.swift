@@ -16,9 +16,10 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
     private var slots: WorkSlots? { work.places.slots }
 
     /// - Parameters:
-    ///   - leases: the gate that must be open to lease a row; nil for work that does not depend on decisions which the
+    ///   - leases: the gate that must be open to lease a row. Nil for work that does not depend on decisions that the
     ///     database may have lost.
-    ///   - isAppleDown: returns whether Apple is down. While it is, one row at a time finds out whether Apple is back.
+    ///   - isAppleDown: returns whether Apple is down. While it is down, the loop tries one row at a time, to see
+    ///     whether Apple is back.
     init(
         _ work: Work, health: Health, behind leases: LeaseGate? = nil,
         isAppleDown: @escaping @Sendable () -> Bool = { false }
@@ -30,7 +31,7 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
     }
 
     func turn(_ group: inout DiscardingTaskGroup) async -> Double? {
-        // Health stops watching the loop meanwhile: a slow database is not the loop's fault.
+        // Health does not watch the loop during the query, because a slow database is not the loop's fault.
         health.retire(part)
         guard leases?.isOpen ?? true else { return work.lookSeconds }
         switch await work.nextTurn() {
@@ -59,8 +60,8 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
         return batch
     }
 
-    /// Tries the row alone. Returns when the try is over, or has lasted as long as its lease. Then other rows may be
-    /// leased beside it, and no death counts against it any more.
+    /// Tries the row with nothing else leased. Returns when the try is over, or when its time for isolation is over.
+    /// After that time other rows may be leased, and no death counts against the row.
     private func isolate(_ item: Work.Item, _ group: inout DiscardingTaskGroup) async {
         state.began(1)
         let (over, end) = AsyncStream<Never>.makeStream()
@@ -75,8 +76,8 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
         }
         group.addTask {
             await Suspected.$work.withValue(accusation) { await tryOnce(item) }
-            // The accusation ends even if the database refused the result: the row is still leased, and has killed no
-            // worker.
+            // The accusation ends even if the database refused the result: the row is still leased, and has not killed
+            // this worker.
             await accusation.waits()
             timer.cancel()
         }
@@ -99,7 +100,7 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
                 }
             }
         } catch {
-            // The row is due again when its lease ends by itself.
+            // The row is due again when its lease ends.
             health.failures.report(error, of: failingPart)
         }
     }
@@ -117,7 +118,7 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
             }
             let hasEnded = try await tasks.next() ?? true
             tasks.cancelAll()
-            // A try that took too long still has to end, because its place is taken until then.
+            // A cancelled try keeps its place until it ends, so the loop waits for it.
             if !hasEnded { _ = try await tasks.next() }
         }
     }

@@ -1,18 +1,18 @@
-/// Due work whose rows may kill their worker. It shares the slots of new submissions.
+/// Due work whose rows may kill their worker. It uses the same slots as new submissions.
 protocol IsolatingWork: DueWork {
     var parking: ParkingContext { get }
     /// The most rows that are leased at a time.
     var batch: Int { get }
 
-    /// Accuses an isolated row that goes on with its work: a death of the process counts against the row again.
+    /// Stores that a death of the process counts against the isolated row again, because its work continues.
     func accuse(_ item: Item) async throws
 
-    /// Clears an isolated row that only waits: no death of the process counts against the row.
+    /// Stores that no death of the process counts against the isolated row, because it only waits.
     func clear(_ item: Item) async throws
 }
 
 extension IsolatingWork {
-    /// The time limit; nil, because a submission's own retry policy ends its try.
+    /// The time limit; nil, because a submission's retry policy ends its try.
     var trySeconds: Double? { nil }
     var places: DuePlaces { .shared(parking.slots, batch: batch) }
 

@@ -3,7 +3,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Reports delivered purchases to Apple. These requests go after all others.
+/// Reports delivered purchases to Apple. These requests have the lowest priority.
 struct FinishSource: DueWork {
     let part = Health.Part.finishLoop
     let failingPart = FailingPart.finishes
@@ -15,7 +15,7 @@ struct FinishSource: DueWork {
     let logger: Logger
     var retry = RetryDelay()
 
-    /// True if any app of the catalog wants its deliveries reported. Rows of the other apps may stay due without harm.
+    /// True if the catalog has an app whose deliveries must be reported. Rows of other apps may stay due.
     var isWanted: Bool {
         catalog().apps.values.contains { $0.announcements.finishesGrants }
     }

@@ -1,11 +1,11 @@
 import Fulfillment
 
-/// A held purchase in memory whose hold may end. The worker tries the purchase as if its submission held nothing else.
+/// A held purchase in memory whose hold may end. The worker judges it as if its submission had no other purchase.
 struct HeldInHand: Sendable {
     let hold: LeasedHold
     let work: WorkInHand
 
-    /// - Parameter answer: the answer that the purchase shares with other holds of the submission.
+    /// - Parameter answer: Apple's answer for all leased holds of the submission.
     init(_ hold: LeasedHold, sharing answer: GroupAnswer = GroupAnswer()) {
         self.hold = hold
         work = WorkInHand(at: hold.position, sharing: answer)

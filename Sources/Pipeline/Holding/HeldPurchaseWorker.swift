@@ -2,19 +2,19 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// Ends holds: asks Apple again about a held purchase, judges the purchase, and settles it. After a try without a
-/// verdict the purchase stays held. Apple called the purchase genuine once, so that a doubtful answer never ends the
-/// hold: the worker asks again.
+/// Ends holds: requests a held purchase from Apple again, judges it, and settles it. Without a verdict the purchase
+/// stays held. Apple called the purchase genuine before, so a doubtful answer never ends the hold: the worker tries
+/// again later.
 ///
 /// `work` returns once the event is published, or once the hold waits durably for its next try. It throws `Abandoned`
-/// if the hold will come again.
+/// if the database will return the hold again.
 struct HeldPurchaseWorker: Sendable {
     let catalog: @Sendable () -> Catalog
     let desk: AppleDesk
     let holds: any HeldPurchases
     let publication: EventPublication
 
-    /// Takes the steps: screen, ask, judge, settle, publish.
+    /// Takes these steps: screen, request from Apple, judge, settle, publish.
     func work(on item: HeldInHand) async throws(Abandoned) {
         let (hold, catalog) = (item.hold, catalog())
         guard let terms = catalog.terms[hold.submission.bundleID] else { return await waitForApp(hold) }
@@ -31,14 +31,14 @@ struct HeldPurchaseWorker: Sendable {
 
     private func screen(_ hold: LeasedHold, under catalog: Catalog) -> Screening {
         if hold.announced != nil {
-            // Apple announced the purchase and nobody submitted it, so that there is no proof to screen.
+            // Apple announced the purchase and nobody submitted it, so there is no proof to screen.
             return .admitted(
                 ParsedProof(
                     digest: Digest256(hashing: Array(hold.transactionID.text.utf8)),
                     material: .transactionID(hold.transactionID), signature: .proven))
         }
         let screening = desk.screen(hold.submission, under: catalog)
-        // Apple called the receipt genuine once, so that receiptd's own reading of the receipt does not end the hold.
+        // Apple called the receipt genuine before. So receiptd's own reading of the receipt does not end the hold.
         guard case .rejected(let refusal, _) = screening,
             let doubted = Screening.disputable(hold.submission, refusedFor: refusal.reason)
         else { return screening }
@@ -55,9 +55,9 @@ struct HeldPurchaseWorker: Sendable {
         } else {
             told = await desk.answer(to: inquiry, terms, isRetry: hold.tries > 0)
         }
-        // The answer of a cancelled try counts for nothing.
+        // The answer of a cancelled try does not count.
         if Task.isCancelled { throw Abandoned() }
-        // The catalog may have changed while Apple was asked.
+        // The catalog may have changed during the request.
         guard let terms = catalog().terms[hold.submission.bundleID] else { return await waitForApp(hold) }
         CrashPoint.answered.reached()
         let answer = ProofAnswer(answer: told, isRemembered: false, terms: terms)
@@ -79,8 +79,8 @@ struct HeldPurchaseWorker: Sendable {
             wasGenuine: true, waived: hold.waived, announced: hold.announced, isDecidedAgain: hold.isDecidedAgain
         ).judge(
             answer.answer, besides: further,
-            // The doubts of a hold are not counted for each answer. Only an expired subscription ends a hold, and for
-            // this the tries count.
+            // A hold has no count of doubtful answers. Only an expired subscription ends a hold, and for that the tries
+            // count.
             doubts: { $0 == .subscriptionExpired ? hold.tries : 0 })
     }
 
@@ -98,8 +98,8 @@ struct HeldPurchaseWorker: Sendable {
             shown: answer.revocations(besides: verdict), cause: answer.foreignness, repair: proof.repair)
     }
 
-    /// Settles the hold, and publishes its event unless the purchase stays held. If the database does not take the
-    /// result, the hold is tried again later.
+    /// Settles the hold, and publishes its event unless the purchase stays held. If the database refuses the result,
+    /// the hold is tried again later.
     private func settle(_ decision: HoldDecision) async throws(Abandoned) {
         let event: OutcomeEvent?
         do {
@@ -120,15 +120,15 @@ struct HeldPurchaseWorker: Sendable {
         await reschedule(hold, afterSeconds: retrySeconds(of: hold))
     }
 
-    /// Returns the seconds until the hold's next try: the delay of a submission that has failed equally often.
+    /// Returns the seconds until the hold's next try: the delay of a submission with as many failures.
     private func retrySeconds(of hold: LeasedHold) -> Double {
         let retry = desk.parking.policy.retry
         let delay = retry.afterTrouble(failures: hold.tries + 1, jitter: Double.random(in: 0..<1))
         return max(PipelineLimits.holdRetrySeconds, delay)
     }
 
-    /// Puts off a hold whose app the catalog lacks. The app may come back, so that the worker does not refuse a
-    /// released hold meanwhile.
+    /// Sets a later due time for a hold whose app is not in the catalog. The app may come back, so the worker does not
+    /// reject a released hold.
     private func waitForApp(_ hold: LeasedHold) async {
         await reschedule(hold, afterSeconds: PipelineLimits.unknownAppRetrySeconds)
     }
@@ -141,7 +141,7 @@ struct HeldPurchaseWorker: Sendable {
 
     private func failed(_ hold: LeasedHold, _ error: any Error) async {
         desk.metrics.failures.report(error, of: .holds)
-        // Does nothing if the lease is over. If the database is out of reach, the lease ends by itself.
+        // Does nothing if the lease is over. If PostgreSQL cannot be reached, the lease ends by itself.
         try? await holds.reschedule(hold, dueAfterSeconds: retrySeconds(of: hold))
     }
 }

@@ -3,8 +3,8 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Held transactions whose hold may end: an operator released the hold, the hold is due for another try, or an older
-/// catalog decided it. A hold whose lease ended without a result is a suspect, as with parked submissions.
+/// Leases held transactions whose hold may end: an operator released it, it is due for another try, or an older catalog
+/// decided it. A hold whose lease ended without a result is a suspect, as with parked submissions.
 struct HeldSource: IsolatingWork {
     let part = Health.Part.heldLoop
     let failingPart = FailingPart.holds
@@ -29,17 +29,18 @@ struct HeldSource: IsolatingWork {
             setAside: countSetAside)
     }
 
-    /// Leases a suspect. A suspect that the newest catalog cannot free stays held.
+    /// Leases a suspect. If the newest catalog cannot end its hold, stores that it stays held, and returns none.
     private func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
         let lease = try await worker.holds.leaseSuspect(catalogVersion: catalog.version)
         guard case .isolated(let hold) = lease, let reason = reasonToStay(hold, under: catalog) else { return lease }
-        // Without this, if the process dies before `keepHeld`, the next lease would count a death against the hold.
+        // Without this, if the process dies before `keepHeld`, the next lease counts a death against the hold.
         await SuspectTurns.clear { try await worker.holds.clearSuspicion(of: hold) }
         try await worker.holds.keepHeld([(hold, reason)], catalogVersion: catalog.version)
         return .none
     }
 
-    /// Leases due holds. A hold that the newest catalog cannot free stays held, and Apple is not asked.
+    /// Leases due holds. If the newest catalog cannot end a hold, stores that it stays held, without a request to
+    /// Apple.
     func leaseDue(limit: Int) async throws -> DueBatch<HeldInHand> {
         let catalog = worker.catalog()
         let leased = try await worker.holds.leaseDue(catalogVersion: catalog.version, limit: limit)
@@ -56,21 +57,21 @@ struct HeldSource: IsolatingWork {
             do {
                 try await worker.holds.keepHeld(staying, catalogVersion: catalog.version)
             } catch {
-                // Work on these holds has not begun, and none of them killed this process.
+                // No work on these holds has begun, and none of them killed this process.
                 await SuspectTurns.clear {
                     for hold in leased { try await worker.holds.endLease(of: hold) }
                 }
                 throw error
             }
         }
-        // With few free slots the loop looks again at once only if some of the leased holds took no slot.
+        // If few slots are free, the loop leases again at once only if some of the leased holds needed no slot.
         let isFull = leased.count == limit && (limit == PipelineLimits.holdBatch || !staying.isEmpty)
         // Holds of one submission share its proof.
         return DueBatch(
             open, by: \.identity, isFull: isFull, inHand: HeldInHand.init(_:sharing:))
     }
 
-    /// Returns the reason why the hold stays; nil if it may end.
+    /// Returns why the hold stays; nil if it may end.
     private func reasonToStay(_ hold: LeasedHold, under catalog: Catalog) -> Reason? {
         CrashPoint.judging(hold.transactionID)
         if case .stays(let reason) = hold.outlook(under: catalog, now: WallClock.now) { return reason }
@@ -86,8 +87,8 @@ struct HeldSource: IsolatingWork {
     func accuse(_ item: HeldInHand) async throws { try await worker.holds.accuse(item.hold) }
     func clear(_ item: HeldInHand) async throws { try await worker.holds.clearSuspicion(of: item.hold) }
 
-    /// Counts and logs a hold that is set aside. Its player gets no answer, because a paying player must not be
-    /// rejected for a fault of receiptd.
+    /// Counts and logs a hold that is set aside. Its player gets no event, because receiptd must not reject
+    /// a paying player for its own fault.
     private func countSetAside(_ purchase: SetAsidePurchase) {
         worker.desk.metrics.all.crashedPurchases.with("held").increment()
         worker.desk.metrics.all.incidents.note(.crashed, of: "a held purchase")

@@ -2,18 +2,18 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Leases due rows for as long as the process runs, beside all other work.
+/// Leases due rows as long as the process runs, beside all other work.
 protocol LeasingLoop: Sendable {
-    /// The part that health watches while the loop leases. `failingPart` is the part that reports failures.
+    /// The part that health watches during leasing. `failingPart` is the part whose failures are reported.
     var part: Health.Part { get }
     var failingPart: FailingPart { get }
     var isWellOnceLeased: Bool { get }
     var health: Health { get }
     var state: LeasingState { get }
 
-    /// Leases as many rows as there is room for, and adds the work on them to the group.
-    /// - Returns: the seconds until the next turn; nil for at once. The pause is drawn at random from half to one and a
-    ///   half times as long.
+    /// Leases as many rows as there are free places, and adds the work on them to the group.
+    /// - Returns: the mean seconds until the next turn; nil for at once. The pause is random, from half to one and a
+    ///   half times this.
     func turn(_ group: inout DiscardingTaskGroup) async -> Double?
 }
 
@@ -28,7 +28,7 @@ final class LeasingState: Sendable {
     var underWay: Int { count.load(ordering: .sequentiallyConsistent) }
 
     fileprivate var isIdle: Bool {
-        // The turn is read first. Rows that a turn leased are under way before the turn ends.
+        // This reads the turn first. A turn counts its leased rows in `underWay` before it ends.
         !isInTurn.load(ordering: .sequentiallyConsistent) && underWay == 0
     }
 
@@ -40,7 +40,7 @@ final class LeasingState: Sendable {
 extension LeasingLoop {
     var isWellOnceLeased: Bool { true }
 
-    /// - Parameter supervise: runs the given function, and notices its end.
+    /// - Parameter supervise: runs the given function, and handles its end.
     func start(
         _ supervise: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() }
     ) {
@@ -51,19 +51,18 @@ extension LeasingLoop {
 
     func cancel() { state.task.withLock { $0?.cancel() } }
 
-    /// Stops leasing, cuts work that waits for Apple, and waits a while for work in the database.
+    /// Stops leasing, cancels work that waits for Apple, and waits a while for work in the database.
     func stop() async {
         cancel()
-        // The wait has a deadline instead of the task's end, because a database that is out of reach would delay the
-        // process' end.
+        // The wait has a deadline of its own. Otherwise, if PostgreSQL cannot be reached, the process would stop late.
         let deadline = WallClock.monotonicSeconds + PipelineLimits.leaseDrainSeconds
         while !state.isIdle, WallClock.monotonicSeconds < deadline { await BlockingWork.pause(seconds: 0.05) }
         health.retire(part)
     }
 
-    /// Runs `body`. Returns nil if the database is out of reach, and reports the failure.
+    /// Runs `body`. If `body` throws, reports the failure and returns nil.
     func lease<Leased>(_ body: () async throws -> Leased) async -> Leased? {
-        // Health stops watching the part until the next turn: a slow database is not the loop's fault.
+        // Health does not watch the part until the next turn, because a slow database is not the loop's fault.
         health.retire(part)
         do {
             let leased = try await body()

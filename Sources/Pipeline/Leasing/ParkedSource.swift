@@ -2,20 +2,20 @@ import Fulfillment
 import Logging
 import Operations
 
-/// A due parked submission in memory.
+/// A leased parked submission in memory.
 struct ParkedInHand: Sendable {
     let leased: LeasedSubmission
     let item: SubmissionInHand
 
-    /// - Parameter answer: the answer that the submission shares with others of the same app and proof.
+    /// - Parameter answer: Apple's answer for all leased submissions of this app and proof.
     init(_ leased: LeasedSubmission, sharing answer: GroupAnswer = GroupAnswer(), fallBackCount: Int = 0) {
         self.leased = leased
         item = SubmissionInHand(parked: leased, sharing: answer, fallBackCount: fallBackCount)
     }
 }
 
-/// Parked submissions that are due. A submission whose lease ended without a result may have killed the process. It is
-/// a suspect, and the worker leases suspects one at a time.
+/// Leases parked submissions that are due. If a submission's lease ended without a result, the submission may have
+/// killed the process. It is then a suspect, and the worker leases suspects one at a time.
 struct ParkedSource: IsolatingWork {
     let part = Health.Part.parkedLoop
     let failingPart = FailingPart.parked
@@ -50,8 +50,8 @@ struct ParkedSource: IsolatingWork {
             inHand: { ParkedInHand($0, sharing: $1, fallBackCount: fallBackCount) })
     }
 
-    /// Makes parked submissions due that wait for the end of Apple's trouble, once Apple has answered others that had
-    /// met the trouble.
+    /// Makes parked submissions due that wait for the end of a failure at Apple. Does so when Apple has answered other
+    /// submissions after such a failure.
     private func wakeTroubled() async throws {
         guard let signs = parking.recovery.take(isDown: parking.apple.isDown) else { return }
         let place = try await parking.store.wakeTroubled(signs.count, of: signs.apps, after: signs.place)
@@ -61,8 +61,8 @@ struct ParkedSource: IsolatingWork {
     func work(on parked: ParkedInHand) async throws {
         CrashPoint.passed(.submission(parked.leased.submission))
         try await worker.work(on: parked.item)
-        // The row is deleted if this try or an earlier one answered the submission. If the submission was parked again,
-        // the lease is over and the row stays.
+        // Deletes the row if this or an earlier try decided the submission. If the submission was parked again, this
+        // lease is over, and the row stays.
         try await Suspected.waiting { try await parking.store.delete(parked.leased) }
     }
 
@@ -70,8 +70,8 @@ struct ParkedSource: IsolatingWork {
     func accuse(_ item: ParkedInHand) async throws { try await parking.store.accuse(item.leased) }
     func clear(_ item: ParkedInHand) async throws { try await parking.store.clearSuspicion(of: item.leased) }
 
-    /// Counts and logs a submission that is set aside. Its sender gets no answer, because a paying player must not be
-    /// rejected for a fault of receiptd.
+    /// Counts and logs a submission that is set aside. Its sender gets no event, because receiptd must not reject a
+    /// paying player for its own fault.
     private func countSetAside(_ submission: SetAsideSubmission) {
         worker.metrics.all.parkings.with(ParkingReason.crashed.rawValue).increment()
         worker.metrics.all.incidents.note(.crashed, of: "a parked submission")

@@ -5,7 +5,7 @@ import Operations
 extension Pipeline {
     typealias LeasingPart = (part: EndlessPart, loop: any LeasingLoop)
 
-    /// Returns a loop for each table of rows that come due.
+    /// Returns a loop for each table whose rows become due.
     static func leasingLoops(
         worker: SubmissionWorker, holds: HeldPurchaseWorker, history: NotificationHistoryPoll?,
         settings: PipelineSettings,

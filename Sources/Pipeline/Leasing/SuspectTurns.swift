@@ -6,12 +6,13 @@ import Synchronization
 /// Decides when a source leases a suspect, which is a row that may have killed its workers. Suspects are leased one at
 /// a time, while no source has leased another row.
 ///
-/// A row is a suspect once it was leased three times without a release. A try's result clears the row. If three workers
-/// die while they try the row alone, the row is set aside for an operator. A parked submission first gets one more try
-/// alone, after `ParkingPolicy.lastTrySeconds`.
+/// A row becomes a suspect when its lease ended three times without a result. The result of a try clears the suspicion.
+/// If three workers die while they try only this row, the row is set aside for an operator. A parked submission first
+/// gets one more try, also with nothing else leased, after `ParkingPolicy.lastTrySeconds`.
 ///
-/// The database counts the lease before the worker reads the row, as Kafka has a record's offset before the record is
-/// isolated. If a worker died for another reason, the row's next try ends and clears the row.
+/// The database counts the lease before the worker reads the row, as Kafka gets an isolated record's offset before the
+/// worker begins the record. If a worker died for another reason, the row's next try has a result and clears the
+/// suspicion.
 final class SuspectTurns: Sendable {
     private let parking: ParkingContext
     private let failures: Failures
@@ -26,8 +27,8 @@ final class SuspectTurns: Sendable {
 
     /// Returns the source's next step.
     /// - Parameters:
-    ///   - lease: called while nothing else is leased. The source tries the returned row next.
-    ///   - setAside: called with a row that was set aside instead of being leased.
+    ///   - lease: called while nothing else is leased. The source then tries the returned row.
+    ///   - setAside: called with a row that was set aside instead of leased.
     func next<Leased, SetAside, Item>(
         ifAny hasSuspect: () async throws -> Bool, lease: () async throws -> SuspectLease<Leased, SetAside>,
         inHand: (Leased) -> Item, setAside: (SetAside) -> Void
@@ -39,7 +40,7 @@ final class SuspectTurns: Sendable {
             return .due
         }
         guard parking.slots.beginIsolating(for: part) else { return .nothing }
-        // Other rows are leased before the next suspect, so that suspects do not keep them waiting.
+        // Other rows are leased before the next suspect, so that suspects do not delay them for long.
         nextLook.putOff(seconds: PipelineLimits.suspectSpacingSeconds)
         do {
             switch try await lease() {
@@ -56,7 +57,7 @@ final class SuspectTurns: Sendable {
         return .nothing
     }
 
-    /// Tries to clear a suspicion until the change is durable, for at most the time of a lease.
+    /// Runs `clear` until it succeeds, for at most the time of a lease.
     static func clear(_ clear: () async throws -> Void) async {
         let deadline = WallClock.monotonicSeconds + PipelineLimits.forgivingSeconds
         while (try? await clear()) == nil, WallClock.monotonicSeconds < deadline {
@@ -64,10 +65,9 @@ final class SuspectTurns: Sendable {
         }
     }
 
-    /// Returns whether a suspect is due. Returns false during an outage of Apple, and while the database is out of
-    /// reach.
+    /// Returns whether a suspect is due. Returns false during an outage of Apple, and if PostgreSQL cannot be reached.
     private func isAnyDue(_ hasSuspect: () async throws -> Bool) async -> Bool {
-        // During an outage tries last long and are cut off, so that a death would count against a harmless row.
+        // During an outage a try is long and may be interrupted. A death would then count against a harmless row.
         guard !parking.apple.isDown else { return false }
         do { return try await hasSuspect() } catch {
             failures.report(error, of: part)
@@ -76,7 +76,7 @@ final class SuspectTurns: Sendable {
     }
 }
 
-/// The time of the next look for suspects.
+/// The time of the next query for suspects.
 final class NextLook: Sendable {
     private let time = Mutex(0.0)
 

@@ -4,21 +4,23 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Isolates notifications of Apple's history that kill the process. If several leases of a history ended without
-/// progress, the worker takes each notification with nothing else in flight, and first writes its name to the database.
+/// Isolates notifications of Apple's history that kill the process. After several leases of a history without progress,
+/// the worker takes each notification with nothing else in flight. Before that it writes the notification's name to the
+/// database.
 extension NotificationHistoryPoll {
-    /// The seconds between two checks whether all other work has ended.
+    /// The seconds between two checks whether this member has the turn.
     private static let turnLookSeconds = 0.02
 
-    /// Runs `body` beside the process' other work. Throws `Abandoned` if its turn does not come in time.
+    /// Runs `body` beside the process's other work. Throws `Abandoned` if a member that isolates does not pass the turn
+    /// in time.
     func beside<Value>(_ scope: HistoryScope, _ body: () async throws -> Value) async throws -> Value {
         try await wait { turn.begin(.history(scope)) }
         defer { turn.ended(.history(scope)) }
         return try await body()
     }
 
-    /// Enters a notification with nothing else in flight, and returns the histories of the databases in which its
-    /// effects are durable. Returns nil if another replica has the lease.
+    /// Works on a notification with nothing else in flight. Returns the histories of the databases in which its effects
+    /// are durable; nil if another replica has the lease.
     func enterIsolated(_ body: [UInt8], _ place: inout HistoryPlace) async throws -> Set<DatabaseHistory>? {
         let member = IsolationTurn.Member.history(place.scope)
         defer { turn.pass(member) }
@@ -33,7 +35,7 @@ extension NotificationHistoryPoll {
             let accused = AccusedPlace(named, of: name, in: source.places, seconds: Self.leaseSeconds)
             let accusation = Accusation { await accused.change(isAtWork: $0) }
             let effects = try await Suspected.$work.withValue(accusation) { try await work(on: [body]) }
-            // While the worker asks Apple for the next page, a death counts against no notification.
+            // While the worker requests the next page from Apple, a death counts against no notification.
             await accusation.waits()
             guard let renewed = accused.place else { return nil }
             place = renewed
@@ -51,7 +53,7 @@ extension NotificationHistoryPoll {
         return []
     }
 
-    /// Waits until `isReady`. Throws `Abandoned` if that takes too long. This ends the round, and another round will
+    /// Waits until `isReady`. If that takes too long, throws `Abandoned`, which ends the round. Another round will
     /// come.
     private func wait(_ isReady: () -> Bool) async throws {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.turnSeconds
@@ -62,7 +64,7 @@ extension NotificationHistoryPoll {
     }
 }
 
-/// The notification of each history that this process isolated most recently, and survived.
+/// The last notification of each history that this process isolated and survived.
 final class HistorySuspects: Sendable {
     private let names = Mutex<[HistoryScope: Digest256]>([:])
 
@@ -71,8 +73,8 @@ final class HistorySuspects: Sendable {
     func last(of scope: HistoryScope) -> Digest256? { names.withLock { $0[scope] } }
 }
 
-/// The worker's place in Apple's notification history while it isolates one notification. The row names the
-/// notification only while the worker works on it. Each write of that name extends the history's lease.
+/// The worker's place in Apple's history while it isolates one notification. The row has the notification's name only
+/// while the worker works on the notification. Each write of the name extends the history's lease.
 private final class AccusedPlace: Sendable {
     private let name: Digest256
     private let places: any HistoryPlaces
@@ -89,8 +91,8 @@ private final class AccusedPlace: Sendable {
     /// The place; nil if another replica has the lease.
     var place: HistoryPlace? { current.withLock { $0 } }
 
-    /// Writes or removes the notification's name. Returns whether the change is durable. Returns true if the lease is
-    /// lost, because then no death can count against the notification.
+    /// Writes or removes the notification's name, and returns whether the change is durable. If the lease is lost,
+    /// returns true, because no death can count against the notification any more.
     func change(isAtWork: Bool) async -> Bool {
         guard let place else { return true }
         do {

@@ -4,13 +4,13 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// The way to ask for Apple's notification history, and the time between two rounds.
+/// What the worker needs to read Apple's notification history, and how often it does.
 public struct NotificationHistorySource: Sendable {
     public let queries: any StoreQueries
     public let places: any HistoryPlaces
-    /// The seconds between two rounds of one app; 0 turns the rounds off.
+    /// The seconds between two rounds of one app; 0 means no rounds.
     public let seconds: Double
-    /// The days of history that the first round reads.
+    /// How many days back the first round reads.
     public let days: Int
 
     public init(queries: any StoreQueries, places: any HistoryPlaces, seconds: Double, days: Int) {
@@ -21,31 +21,31 @@ public struct NotificationHistorySource: Sendable {
     }
 }
 
-/// Asks Apple for the notifications that it tried to send. A notification that never reached the topic then has the
-/// same effect as one that did.
+/// Requests from Apple the notifications that Apple tried to send. So a notification that never reached the topic has
+/// the same effect as one that did.
 ///
-/// The place in a history moves page by page, once a page's effects are durable, and only in the database that has the
-/// effects. A fail-over that loses the last effects also loses the place behind them. Taking a page again changes
-/// nothing.
+/// The place in a history moves page by page, after a page's effects are durable, and only in the database that has
+/// these effects. A fail-over that loses the latest effects also loses the place behind them. To take a page again does
+/// no harm.
 struct NotificationHistoryPoll: DueWork {
     let part = Health.Part.historyLoop
     let failingPart = FailingPart.history
     let places = DuePlaces.own(.max)
     let lookSeconds = 5.0
     let trySeconds: Double? = nil
-    /// False, because only a whole round shows that Apple answers.
+    /// False, because only a complete round shows that Apple answers.
     let isWellOnceLeased = false
 
-    /// The seconds of a lease. They are enough to ask for a page and to make its effects durable.
+    /// The seconds of a lease: enough to request a page and to make its effects durable.
     static let leaseSeconds = 120.0
-    /// The seconds until the next round after a failed one.
+    /// The seconds until the next round after a failed round.
     private var retrySeconds: Double { min(60, source.seconds) }
-    /// The most pages of one window. Without a limit, tokens of Apple that lead in a circle would keep the round going
-    /// for ever.
+    /// The most pages of one window. Without a limit, a cycle in Apple's page tokens would keep the round going for
+    /// ever.
     private static let maximumPages = 100_000
-    /// The code of ServerNotificationUrlNotFound, App Store Server API.
+    /// Apple's code ServerNotificationUrlNotFound (App Store Server API).
     private static let noAddressCode: Int64 = 4_040_007
-    /// The partition of a notification that came without a record. No topic has this partition.
+    /// The partition of a notification that did not come from a record. No topic has this partition.
     private static let partition: Int32 = -1
 
     let source: NotificationHistorySource
@@ -65,8 +65,8 @@ struct NotificationHistoryPoll: DueWork {
 
     var isWanted: Bool { source.seconds > 0 }
 
-    /// Leases the places of due histories that no replica has leased. A history that is long, or slow at Apple, does
-    /// not delay another history.
+    /// Leases the due histories that no replica has leased. Each history is a group of its own, so a long or slow
+    /// history does not delay another.
     func leaseDue(limit: Int) async throws -> DueBatch<HistoryRound> {
         var batch = DueBatch<HistoryRound>()
         for (context, scope) in histories(of: worker.catalog()) where batch.count < limit && rounds.begin(scope) {
@@ -115,7 +115,7 @@ struct NotificationHistoryPoll: DueWork {
             }
         } catch  where !(error is Abandoned) {
             failures.report(error, of: .history)
-            // The lease ends by itself if the database does not answer.
+            // If the database does not answer, the lease ends by itself.
             try? await putOff(round)
         }
     }
@@ -125,18 +125,18 @@ struct NotificationHistoryPoll: DueWork {
     }
 
     func release(_ round: HistoryRound) async throws {
-        // The try may never have begun.
+        // The try may not have begun.
         rounds.ended(round.scope)
         try await source.places.release(round.place, dueAfterSeconds: 0)
     }
 
-    /// Takes all notifications from the place until now, one window after the other.
+    /// Takes all notifications from the place until now, window by window.
     private func take(_ place: inout HistoryPlace, _ context: StoreQueryContext) async throws -> Ending {
         var unfinished = place.unfinished
         var from = place.start(days: source.days)
         var sparse = 0
         while let window = unfinished?.window ?? place.window(from: from, sparse: sparse) {
-            // The page that follows an earlier reader's last page, until Apple has answered for the page.
+            // The page behind the last page that an earlier reader finished. Nil after Apple has answered for it.
             var resumed = unfinished?.token
             var page: String?
             unfinished = nil
@@ -153,7 +153,7 @@ struct NotificationHistoryPoll: DueWork {
                     if page != nil { sparse = 0 }
                 case .notFound: return .trouble(words(context, "Apple knows no such app"))
                 case .refused where resumed != nil:
-                    // Apple's tokens expire. Then the worker asks for the window from its beginning.
+                    // Apple's tokens expire. The worker then requests the window from its beginning.
                     resumed = nil
                     continue
                 case .refused(Self.noAddressCode):
@@ -188,8 +188,8 @@ struct NotificationHistoryPoll: DueWork {
         "\(context.bundleID.text) \(context.environment?.rawValue ?? ""): \(what)"
     }
 
-    /// Makes the effects of the notifications durable, as if the notifications had come by the topic. Returns the
-    /// histories of the databases that have the effects; nil if another replica has the lease.
+    /// Makes the notifications' effects durable, as if they had come through the topic. Returns the histories of the
+    /// databases with these effects; nil if another replica has the lease.
     private func enter(_ bodies: [[UInt8]], _ place: inout HistoryPlace) async throws -> Set<DatabaseHistory>? {
         let bodies = bodies.filter {
             place.setAside.isEmpty || !place.setAside.contains(NotificationName.digest(of: $0))
@@ -205,8 +205,8 @@ struct NotificationHistoryPoll: DueWork {
         return effects
     }
 
-    /// Works on notifications of the history. An invalid notification becomes a dead letter once. Returns the histories
-    /// of the databases that have the effects.
+    /// Works on notifications of the history. An invalid notification becomes a dead letter only once. Returns the
+    /// histories of the databases with the effects.
     func work(on bodies: [[UInt8]]) async throws -> Set<DatabaseHistory> {
         let useless = Set(bodies.filter(isUseless).map(NotificationName.digest))
         let told = deadLetters.known(of: useless)
@@ -217,7 +217,7 @@ struct NotificationHistoryPoll: DueWork {
         return Set([history].compactMap(\.self))
     }
 
-    /// Makes the record for a notification that came without one.
+    /// Makes a record for a notification that did not come from one.
     func received(_ body: [UInt8]) -> ReceivedNotification {
         let place = TopicPartition(topic: worker.source.topic, partition: Self.partition)
         return ReceivedNotification(
@@ -230,7 +230,7 @@ struct NotificationHistoryPoll: DueWork {
     }
 }
 
-/// A leased history, with the place from which the worker reads on and the way to ask Apple.
+/// A leased history: the place from which the worker continues, and what it needs to send requests to Apple.
 final class HistoryRound: Sendable {
     let context: StoreQueryContext
     let scope: HistoryScope
@@ -253,14 +253,14 @@ final class HistoryRound: Sendable {
 final class HistoryRounds: Sendable {
     private let scopes = Mutex<Set<HistoryScope>>([])
 
-    /// Begins a round of the history. Returns false if a round of it is under way.
+    /// Marks the history as being read. Returns false if this process is already reading it.
     func begin(_ scope: HistoryScope) -> Bool { scopes.withLock { $0.insert(scope).inserted } }
 
     func ended(_ scope: HistoryScope) { scopes.withLock { _ = $0.remove(scope) } }
 }
 
-/// The notifications that became dead letters in this process. Rounds overlap by an hour, so that Apple gives a
-/// notification again and again.
+/// The notifications that became dead letters in this process. Rounds overlap by an hour, so Apple returns a
+/// notification more than once.
 final class HistoryDeadLetters: Sendable {
     private static let most = 10_000
 

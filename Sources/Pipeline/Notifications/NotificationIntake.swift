@@ -5,11 +5,11 @@ import NamesAndTimes
 public import Operations
 import Synchronization
 
-/// Puts notifications that Apple posts on their topic, once their signatures are proven. The intake decides nothing
-/// else, and remembers only the ids of stored notifications. If the intake refuses a notification, Apple posts it
-/// again.
+/// Receives Apple's posts, and writes a notification to its topic if its signatures are proven. The intake decides
+/// nothing else, and keeps only the ids of stored notifications. If it refuses a notification, Apple posts the
+/// notification again.
 public final class NotificationIntake: Sendable {
-    /// The most records that librdkafka holds without an acknowledgement of a broker.
+    /// The most records of librdkafka that no broker has acknowledged.
     static let maximumOutstanding = 1_000
 
     private let topic: String
@@ -25,7 +25,7 @@ public final class NotificationIntake: Sendable {
     private let stored = OncePosted<Failure>()
 
     /// - Parameters:
-    ///   - bundleIDs: the apps whose notifications are taken; nil for all.
+    ///   - bundleIDs: the apps whose notifications are accepted; nil for all apps.
     ///   - acknowledgementSeconds: the seconds that a broker may take to acknowledge a notification. Apple waits some
     ///     seconds for the answer to its post.
     public init(
@@ -45,9 +45,9 @@ public final class NotificationIntake: Sendable {
             properties: producerProperties, topic: topic, health: health, voice: voice, logger: logger)
     }
 
-    /// Asks whether Kafka and the topic can be used, until its task is cancelled. A broker's answer also ends the
-    /// failure of posts. Otherwise only a post could end it, and a sender that reads `/readyz` posts nothing to a
-    /// process that is not ready.
+    /// Watches the broker and the topic until its task is cancelled. A broker's answer also ends the failure of posts.
+    /// Otherwise only a post could end it, and a load balancer that reads `/readyz` sends no posts to a process that is
+    /// not ready.
     public func watch() async {
         async let topicWatch: Void = TopicWatch.run(
             topics: [WatchedTopic(name: topic, isNeeded: true)], properties: properties,
@@ -60,10 +60,10 @@ public final class NotificationIntake: Sendable {
         await topicWatch
     }
 
-    /// Closes the producer. Returns once a broker has acknowledged each record under way, or its time is over.
+    /// Closes the producer. Returns when a broker has acknowledged each record under way, or their time is over.
     public func close() async {
         await withCheckedContinuation { continuation in
-            // The call joins the producer's thread.
+            // The call waits for the producer's thread.
             BlockingWork.run { [producer] in
                 producer.close()
                 continuation.resume()
@@ -71,7 +71,7 @@ public final class NotificationIntake: Sendable {
         }
     }
 
-    /// Takes one post of Apple. Returns once a broker has acknowledged the notification, or after
+    /// Handles one post of Apple. Returns when a broker has acknowledged the notification, or after
     /// `acknowledgementSeconds`.
     public func take(_ body: [UInt8]) async -> IntakeAnswer {
         let notification: StoreNotification
@@ -125,7 +125,7 @@ public final class NotificationIntake: Sendable {
         case noAcknowledgement
     }
 
-    /// Sends a record. Returns nil once a broker has acknowledged it, or else the failure.
+    /// Sends a record. Returns nil when a broker has acknowledged it, otherwise the failure.
     private func failure(of record: ProducerRecord) async -> Failure? {
         let producer = producer.current
         guard producer.outstandingCount < Self.maximumOutstanding else { return .noAcknowledgement }
@@ -135,7 +135,7 @@ public final class NotificationIntake: Sendable {
                 try producer.produce(record) { [failures = health.failures] result in
                     switch result {
                     case .success:
-                        // Kafka works, even if the post was given up before.
+                        // Kafka works, even if this post has timed out already.
                         failures.recovered(.publisher)
                         waiting.end(nil)
                     case .failure(let error): waiting.end(.kafka(error))
@@ -144,13 +144,13 @@ public final class NotificationIntake: Sendable {
             } catch {
                 return waiting.end(.kafka(error))
             }
-            // If the acknowledgement comes later, Apple posts the notification again and the topic has it twice. The
-            // workers count it once.
+            // If the acknowledgement comes later, Apple posts the notification again, and the topic has two records of
+            // it. The workers count only one.
             waiting.giveUp(afterSeconds: acknowledgementSeconds)
         }
     }
 
-    /// A record on its way, until it is acknowledged or given up.
+    /// A record under way, until a broker acknowledges it or its time is over.
     private final class Waiting: Sendable {
         private struct State {
             var continuation: CheckedContinuation<Failure?, Never>?
@@ -186,7 +186,7 @@ public final class NotificationIntake: Sendable {
     }
 }
 
-/// The reason why a part of a notification is invalid.
+/// Why a part of a notification is invalid.
 private enum PartFault {
     case unusable(String)
     case notProvable(String)
@@ -195,8 +195,8 @@ private enum PartFault {
 extension SignedPart {
     fileprivate var fault: PartFault? {
         switch self {
-        // The intake stores signed data that it cannot read, and the workers report it to an operator. A refusal would
-        // only make Apple post it again.
+        // The intake accepts signed data that it cannot read, and the workers report it to an operator. After a
+        // refusal, Apple would only post the same data again.
         case .none, .told, .unreadable: nil
         case .unusable(let why): .unusable(why)
         case .notProvable(let why): .notProvable(why)
@@ -205,7 +205,7 @@ extension SignedPart {
 }
 
 extension StoreNotification {
-    /// The record's key, which keeps the order of notifications about one subscription or one purchase.
+    /// The record's key. Notifications about one subscription or purchase have the same key, which keeps their order.
     fileprivate var orderingKey: Identifier {
         transaction.told?.purchase.originalTransactionID ?? renewal.told?.originalTransactionID ?? id
     }

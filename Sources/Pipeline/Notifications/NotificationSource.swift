@@ -1,15 +1,15 @@
 import Fulfillment
 import Kafka
 
-/// The topic of Apple's notifications, and the parts that work on them.
+/// The topic of Apple's notifications, and what the worker needs to process them.
 public struct NotificationSource: Sendable {
     public let topic: String
-    /// The properties of the topic's consumer, which has a group of its own. Members of one group that read different
-    /// topics would rebalance one another.
+    /// The properties of the topic's consumer. Each batched topic has its own consumer group: members of one group with
+    /// different topics would cause rebalances for one another.
     public let consumerProperties: KafkaProperties
     public let parser: any NotificationParser
     public let notices: any NoticeLedger
-    /// The way to ask for Apple's notification history; nil if the worker never asks.
+    /// What the worker needs to read Apple's notification history; nil if it never reads it.
     public let history: NotificationHistorySource?
 
     public init(

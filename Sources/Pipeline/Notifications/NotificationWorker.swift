@@ -6,12 +6,12 @@ import Operations
 
 /// A notification, from the topic or from Apple's history.
 struct ReceivedNotification: Sendable {
-    /// The record that brought the notification. A notification from Apple's history has a made-up record.
+    /// The notification's record. For a notification from Apple's history, the worker makes one up.
     let record: ConsumerRecord
     let source: PurchaseSource
 }
 
-/// Works on a batch of notifications: judges them, enters them in the database, and publishes their events.
+/// Processes a batch of notifications: judges them, stores their effects in the database, and publishes events.
 struct NotificationWorker: Sendable {
     let source: NotificationSource
     let catalog: @Sendable () -> Catalog
@@ -27,10 +27,11 @@ struct NotificationWorker: Sendable {
         let received: ReceivedNotice
     }
 
-    /// Returns once the batch is durable: Kafka has acknowledged its dead letters, and the database has committed the
-    /// rest. The events are published too, and stay in the outbox until Kafka acknowledges them. Throws `Abandoned` if
-    /// the publisher closes, and the database's error if that is out of reach. Then the same batch may be passed again.
-    /// - Returns: the history of the database that holds the batch's effects; nil if the batch has no effect there.
+    /// Processes a batch, and returns when it is durable: Kafka has acknowledged its dead letters, and the database has
+    /// committed the rest. Its events are published too, and stay in the outbox until Kafka acknowledges them. Throws
+    /// `Abandoned` if the publisher closes, and the database's error if PostgreSQL cannot be reached. The caller may
+    /// then pass the batch again.
+    /// - Returns: the history of the database in which the batch's effects are; nil if it has none in a database.
     func work(on notifications: [ReceivedNotification]) async throws -> DatabaseHistory? {
         let catalog = catalog()
         var judged: [Judged] = []
@@ -78,7 +79,7 @@ struct NotificationWorker: Sendable {
         return Judged(record: one.record, type: type, received: received)
     }
 
-    /// Returns the verdict, and the notification's type as the metric names it.
+    /// Returns the verdict, and the type under which the metric counts the notification.
     private func verdict(
         on received: ReceivedNotification, _ catalog: Catalog
     ) -> (type: String, NotificationVerdict) {
@@ -95,9 +96,9 @@ struct NotificationWorker: Sendable {
         }
     }
 
-    /// Returns the transaction as Apple describes it now; nil if Apple cannot be asked or does not answer. The worker
-    /// asks once. After a failure the notification becomes a dead letter for an operator. A redriven dead letter makes
-    /// the worker ask again.
+    /// Returns the transaction as Apple describes it now. Nil if the app has no credentials, or if Apple does not
+    /// answer. The worker sends one request. After a failure the notification becomes a dead letter for an operator. If
+    /// the operator redrives the dead letter, the worker sends the request again.
     private func transaction(of refund: UnreadRefund, under catalog: Catalog) async -> NotifiedTransaction? {
         let app = refund.transaction.bundleID
         guard let credentials = catalog.apps[app]?.serverAPI else { return nil }
@@ -107,7 +108,7 @@ struct NotificationWorker: Sendable {
         return told
     }
 
-    /// Makes the notification a dead letter, and returns once Kafka has acknowledged the letter.
+    /// Makes the notification a dead letter, and returns when Kafka has acknowledged it.
     func bury(_ record: ConsumerRecord, _ letter: DeadLetter, _ type: String) async throws {
         let fields = try await published(letter, of: record)
         count(type, "dead_letter")
@@ -120,7 +121,7 @@ struct NotificationWorker: Sendable {
         }
     }
 
-    /// The types of notifications that take a purchase back or give it back. The game has to hear of each.
+    /// The types of notifications that take a purchase back or return it. The game server must learn of each.
     private static let takingBack: Set<String> = ["REFUND", "REVOKE", "REFUND_REVERSED"]
 
     private func noteUnknownApp(_ notice: StoreNotice, _ catalog: Catalog) {
@@ -138,7 +139,7 @@ struct NotificationWorker: Sendable {
 
     static func seriesName(of type: String) -> String { known.contains(type) ? type : "other" }
 
-    /// Apple's types (source: `notificationType`, App Store Server Notifications 2). All others share a series.
+    /// Apple's types (source: `notificationType`, App Store Server Notifications 2). All other types share one series.
     private static let known: Set<String> = [
         "SUBSCRIBED", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_STATUS", "OFFER_REDEEMED", "DID_RENEW", "EXPIRED",
         "DID_FAIL_TO_RENEW", "GRACE_PERIOD_EXPIRED", "PRICE_INCREASE", "REFUND", "REFUND_DECLINED",

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Remembers the ids of notifications that are on the topic, so that a notification that Apple posts repeatedly makes
-/// one record. The memory is bounded and belongs to this process. A forgotten notification that comes again makes
-/// another record, which the workers do not count again.
+/// Remembers the ids of notifications that are on the topic, so that Apple's repeated posts of a notification make one
+/// record. The memory is limited, and only in this process. If a forgotten notification comes again, it makes another
+/// record, which the workers do not count again.
 final class OncePosted<Failure: Sendable>: Sendable {
     enum Storing: Sendable {
         case stored
-        /// The notification was on its topic already, or another post of it was stored meanwhile.
+        /// The notification was already on its topic, or another post stored it meanwhile.
         case storedBefore
         case failed(Failure)
     }
@@ -18,10 +18,10 @@ final class OncePosted<Failure: Sendable>: Sendable {
 
     private struct State {
         var stored: Set<String> = []
-        /// The ids of `stored` in a ring, from `oldest` on once it is full.
+        /// The ids of `stored`, in order of arrival. When it is full, it is a ring that starts at `oldest`.
         var order: [String] = []
         var oldest = 0
-        /// The tasks that wait for an earlier post of the same id.
+        /// The tasks that wait for an earlier post with the same id.
         var underWay: [String: [CheckedContinuation<Turn, Never>]] = [:]
 
         mutating func remember(_ id: String, _ maximum: Int) {
@@ -36,13 +36,13 @@ final class OncePosted<Failure: Sendable>: Sendable {
     private let state = Mutex(State())
     private let maximum: Int
 
-    /// - Parameter maximum: the most ids that are remembered. Beyond it a new id replaces the oldest one.
+    /// - Parameter maximum: the most ids that are remembered. A further id replaces the oldest.
     init(maximum: Int = 50_000) {
         self.maximum = maximum
     }
 
-    /// Stores a post. Later posts of its id wait for the first post, and end as the first post does.
-    /// - Parameter store: returns nil once the broker has acknowledged the record.
+    /// Stores a post. Later posts with its id wait for the first one, and get its result.
+    /// - Parameter store: stores the record. Returns nil when the broker has acknowledged it.
     func once(_ id: String, _ store: () async -> Failure?) async -> Storing {
         if case .ended(let storing) = await turn(of: id) { return storing }
         let failure = await store()

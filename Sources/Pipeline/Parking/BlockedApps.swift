@@ -1,10 +1,10 @@
 import Fulfillment
 import Synchronization
 
-/// The apps whose submissions wait for an operator, as far as this process has noticed.
+/// The apps whose submissions wait for an operator, as far as this process knows.
 final class BlockedApps: Sendable {
-    /// An app's credentials, either for verifyReceipt or for the App Store Server API. If an operator corrects one of
-    /// the two, the other may still be wrong.
+    /// An app's credentials, either for verifyReceipt or for the App Store Server API. An operator may correct only one
+    /// of the two.
     struct Credentials: Hashable {
         let bundleID: BundleID
         let areForReceipts: Bool
@@ -12,20 +12,19 @@ final class BlockedApps: Sendable {
 
     private struct State {
         var blocked: Set<Credentials> = []
-        /// The time of the last waking, in monotonic seconds.
+        /// When the app's submissions were last made due, in monotonic seconds.
         var wokenAt: [Credentials: Double] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// Notes that Apple refuses the credentials. Returns whether this process learns it for the first time.
+    /// Notes that Apple refuses the credentials. Returns whether this is new to this process.
     func noteBlocked(_ credentials: Credentials) -> Bool {
         state.withLock { $0.blocked.insert(credentials).inserted }
     }
 
-    /// Notes that Apple accepted the credentials. Returns whether the app's parked submissions are worth another try
-    /// now.
-    /// - Parameter wasBlocked: true if the answered submission itself was parked because the app was blocked.
+    /// Notes that Apple accepted the credentials. Returns whether the app's parked submissions should be made due now.
+    /// - Parameter wasBlocked: true if the answered submission itself had been parked because the app was blocked.
     func noteAnswer(_ credentials: Credentials, wasBlocked: Bool, now: Double) -> Bool {
         state.withLock { state in
             guard state.blocked.remove(credentials) != nil || wasBlocked else { return false }

@@ -2,28 +2,28 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The apps without App Store Server API credentials whose players send proofs that need them.
+/// The apps without App Store Server API credentials whose players send proofs that need such credentials.
 ///
-/// Anyone may send a transaction id, so that one player's proofs prove nothing about the game. An app counts as
-/// misconfigured once several players sent such proofs, as with refused credentials.
+/// Anyone can send a transaction id, so one player's proofs say nothing about the app. An app counts as misconfigured
+/// when several players have sent such proofs, as with refused credentials.
 final class MissingCredentials: Sendable {
     private struct Evidence {
         var state = CredentialsState()
-        /// The time of the last proof that needs the credentials, in monotonic seconds.
+        /// The time of the last proof that needed the credentials, in monotonic seconds.
         var lastAt = 0.0
     }
 
-    /// The seconds without such a proof after which no submission waits for the credentials any more. Within them each
-    /// parked submission is tried again.
+    /// The seconds without such a proof after which no submission waits for the credentials. In this time each parked
+    /// submission is tried again.
     private static let forgottenSeconds = 2 * ParkingPolicy.longestSeconds
-    /// The fault as one clause, for an operator.
+    /// The fault, as one clause for an operator.
     static let sentence =
         "the app's players send transaction_id, and the catalog gives the app no server_api: import a catalog with the "
         + "app's server_api, or have the game send receipt_data or signed_transaction"
     private let apps = Mutex<[BundleID: Evidence]>([:])
 
-    /// Notes a proof that needs the missing credentials. Returns whether the app now counts as misconfigured, and
-    /// whether it did not before.
+    /// Notes a proof that needs the missing credentials. Returns whether the app counts as misconfigured, and whether
+    /// this is new.
     func note(
         _ bundleID: BundleID, player: PlayerID, proof: Digest256, now: Double
     ) -> (isMisconfigured: Bool, isNews: Bool) {
@@ -38,8 +38,8 @@ final class MissingCredentials: Sendable {
         }
     }
 
-    /// Returns and forgets the apps that no longer lack credentials: they have credentials now, they left the catalog,
-    /// or their players no longer send proofs that need credentials.
+    /// Returns the apps that no longer need credentials, and forgets them. The app has credentials now, it left the
+    /// catalog, or its players no longer send proofs that need credentials.
     func mended(_ catalog: Catalog, now: Double) -> [(bundleID: BundleID, wasMisconfigured: Bool)] {
         apps.withLock { apps in
             var mended: [(BundleID, Bool)] = []

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The store of parked submissions, the policy for parking, and the facts about waiting submissions.
+/// The store of parked submissions, the parking policy, and shared state about waiting submissions.
 public final class ParkingContext: Sendable {
     let store: any ParkedSubmissions
     let policy: ParkingPolicy

@@ -1,12 +1,12 @@
 import Fulfillment
 
-/// The plan for parking a submission: the reason, and the time of the next try.
+/// Why a submission is parked, and when it is tried next.
 struct ParkingPlan: Sendable {
     let reason: ParkingReason
-    /// A word or a sentence for the operator, without secrets; nil if the reason is enough.
+    /// A word or a sentence for an operator, without secrets; nil if the reason says enough.
     let detail: String?
     var history: WaitingHistory
-    /// The seconds from the parking of the submission to its next try.
+    /// The seconds from parking the submission to its next try.
     let dueAfterSeconds: Double
 
     /// - Parameter judgement: the judgement of the last try; nil if the submission was not tried.
@@ -21,7 +21,7 @@ struct ParkingPlan: Sendable {
         self.dueAfterSeconds = dueAfterSeconds
     }
 
-    /// Makes the plan for a record that killed its workers in isolation.
+    /// Returns the plan for a record that killed its workers in isolation.
     static func lastTry(_ history: WaitingHistory) -> ParkingPlan {
         ParkingPlan(
             .crashed, detail: "the process died \(CrashHistory.deathsOfPoison) times while only this one was in flight",

@@ -1,26 +1,26 @@
 import Fulfillment
 import Synchronization
 
-/// The signs that Apple's trouble is over: answers to submissions that had met the trouble.
+/// Signs that a failure at Apple is over: Apple answered submissions after it had failed for them.
 ///
-/// The next try of a parked submission may be due long after the trouble's end. Each sign makes two more submissions
-/// due. So a few answers soon wake all, and submissions that keep failing are tried at most twice as often as others
-/// are answered.
+/// A parked submission's next try may be due long after the failure. Each sign makes two more submissions due. So a few
+/// answers soon wake all submissions. Submissions that keep failing are tried at most twice as often as Apple answers
+/// others.
 final class RecoverySigns: Sendable {
-    /// The number of parked submissions to make due now, and where to look for them.
+    /// How many parked submissions to make due now, and which.
     struct Taken: Equatable {
         let count: Int
         /// The apps of the submissions; nil for all apps.
         let apps: Set<BundleID>?
-        /// The place at which the last look ended; nil to begin at the first row.
+        /// The row at which the last search ended; nil to start at the first row.
         let place: NameBasedUUID?
     }
 
-    /// The number of submissions that each answer wakes.
+    /// The number of submissions that each answer makes due.
     static let wokenByAnswer = 2
-    /// The number of submissions to wake when Apple as a whole is back.
+    /// The number of submissions to make due when all of Apple is back.
     static let wokenByReturn = 20
-    /// The most submissions that are woken at a time.
+    /// The most submissions that are made due at a time.
     static let most = 200
 
     private struct State {
@@ -32,7 +32,7 @@ final class RecoverySigns: Sendable {
 
     private let state = Mutex(State())
 
-    /// Notes that Apple answered a submission of the app which had met trouble before.
+    /// Notes that Apple answered one of the app's submissions after an earlier failure.
     func answered(_ bundleID: BundleID) {
         state.withLock { state in
             state.apps.insert(bundleID)
@@ -53,6 +53,6 @@ final class RecoverySigns: Sendable {
         }
     }
 
-    /// Makes the next look begin with the row after `place`, or with the first row if `place` is nil.
+    /// Makes the next search start at the row after `place`, or at the first row if `place` is nil.
     func looked(to place: NameBasedUUID?) { state.withLock { $0.place = place } }
 }

@@ -3,10 +3,10 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Handles submissions that wait because their app lacks credentials of the App Store Server API.
+/// Handles submissions that wait because their app has no App Store Server API credentials.
 extension SubmissionWorker {
-    /// Notes a submission that is blocked before its first try. A bare transaction id has no signature, so that the app
-    /// counts as misconfigured only once several players have sent one.
+    /// Notes a submission that is blocked before its first try. A bare transaction id has no signature, so the app
+    /// counts as misconfigured only when several players have sent one.
     func noteMissingCredentials(_ blockage: AppleAnswer.Blockage, of screened: ScreenedSubmission) {
         let submission = screened.submission
         guard case .transactionID = screened.proof.material,
@@ -26,7 +26,7 @@ extension SubmissionWorker {
             ])
     }
 
-    /// Makes parked submissions due if the newest catalog has the credentials that they wait for.
+    /// Makes parked submissions due if the newest catalog has the credentials for which they wait.
     func noteNewCredentials() {
         let catalog = catalog()
         for mended in parking.missingCredentials.mended(catalog, now: WallClock.monotonicSeconds) {

@@ -2,9 +2,9 @@ import Fulfillment
 import Operations
 import Synchronization
 
-/// Counts the slots in memory: of fresh submissions, of retrying submissions, and of leased work.
+/// Counts the work in memory: first tries, retrying submissions, and leased work.
 final class WorkSlots: Sendable {
-    /// The room of records in memory: their number and their bytes.
+    /// The number of records in memory, and their bytes.
     struct Places: Sendable, Equatable {
         var records = 0
         var bytes = 0
@@ -23,25 +23,25 @@ final class WorkSlots: Sendable {
     /// One player's records in memory.
     private struct Lane: Equatable {
         var retrying = 0
-        /// The room of the player's records that wait behind earlier ones.
+        /// The places of the player's records that wait for the player's earlier records.
         var behind = Places()
 
-        /// The room of records behind retrying submissions; zero if they only wait behind first tries.
+        /// The places of records that wait for retrying submissions; zero if the player has no retrying submission.
         var behindRetrying: Places { retrying > 0 ? behind : Places() }
     }
 
     private struct State {
         var fresh = 0
         var retrying = Places()
-        /// The room of all records that wait behind retrying submissions of their players.
+        /// The places of all records that wait for retrying submissions of their players.
         var behindRetrying = Places()
-        /// The lanes by player, without empty ones.
+        /// The lanes by player. An empty lane has no entry.
         var lanes: [PlayerID: Lane] = [:]
         var leased = 0
-        /// The number of sources that are leasing at the moment.
+        /// The number of sources that are leasing now.
         var leasing = 0
         var isLeasingPaused = false
-        /// The sources that wait to isolate a row until all other leased work has ended.
+        /// The sources that wait, until all other leased work has ended, to isolate a row.
         var waitingToIsolate: Set<FailingPart> = []
         var isIsolating = false
 
@@ -55,13 +55,14 @@ final class WorkSlots: Sendable {
         }
     }
 
-    /// The most retrying submissions: half of the window, even while Apple is down. The other half is for first tries,
-    /// which find out which submissions Apple answers.
+    /// The most retrying submissions: half of the window, even during an outage of Apple. The other half is for first
+    /// tries, which show whether Apple answers.
     let mostRetrying: Places
-    /// The most leased work while fresh work is in memory: a fifth of the window or of Apple's concurrency, whichever
-    /// is smaller.
+    /// The most leased work while first tries are in memory. It is a fifth of the window, or of Apple's concurrency if
+    /// that is smaller.
     let maximumLeased: Int
-    /// The most leased work while there is no fresh work: half of the slots. The other half stays free for new records.
+    /// The most leased work while no first try is in memory: half of the slots. The other half stays free for new
+    /// records.
     let maximumLeasedWhenIdle: Int
     private let state = Mutex(State())
 
@@ -79,13 +80,14 @@ final class WorkSlots: Sendable {
 
     var leased: Int { state.withLock { $0.leased } }
 
-    /// True if no leased row is under way, no source is leasing, and no row is isolated.
+    /// True if no leased work is in progress, no source is leasing, and no row is isolated.
     var isLeasingIdle: Bool { state.withLock { $0.leased == 0 && $0.leasing == 0 && !$0.isIsolating } }
 
     /// Pauses leasing, or ends the pause.
     func setLeasingPaused(_ isPaused: Bool) { state.withLock { $0.isLeasingPaused = isPaused } }
 
-    /// Begins leasing. Returns false while leasing is paused, and while a row is isolated or waits to be.
+    /// Begins leasing. Returns false while leasing is paused, and while a source isolates a row or waits to isolate
+    /// one.
     func beginLeasing() -> Bool {
         state.withLock { state in
             guard !state.isLeasingPaused, !state.isIsolating, state.waitingToIsolate.isEmpty else { return false }
@@ -96,8 +98,9 @@ final class WorkSlots: Sendable {
 
     func endLeasing() { state.withLock { $0.leasing -= 1 } }
 
-    /// Begins the isolation of one row. Returns true if the source may lease a row now and try it with nothing else
-    /// leased by any source. Otherwise nothing more is leased until the source may isolate, or no longer needs to.
+    /// Begins the isolation of one row. If it returns true, the source may lease a row and try it with nothing else
+    /// leased by any source. If it returns false, nothing more is leased until this source isolates a row or no longer
+    /// needs to.
     func beginIsolating(for source: FailingPart) -> Bool {
         state.withLock { state in
             guard !state.isLeasingPaused, !state.isIsolating else { return false }
@@ -111,20 +114,19 @@ final class WorkSlots: Sendable {
         }
     }
 
-    /// Notes that the source no longer has a row to isolate.
+    /// Notes that the source has no row to isolate any more.
     func doNotIsolate(for source: FailingPart) { state.withLock { _ = $0.waitingToIsolate.remove(source) } }
 
-    /// Notes that the isolated try is over, or that its row is no longer suspected.
+    /// Notes that the isolated try is over, or that its time for isolation is over.
     func endIsolating() { state.withLock { $0.isIsolating = false } }
 
-    /// The number of further rows that may be leased.
+    /// The number of rows that may be leased in addition.
     var roomForLeases: Int {
         state.withLock { max(0, ($0.fresh > 0 ? maximumLeased : maximumLeasedWhenIdle) - $0.leased) }
     }
 
-    /// Takes the slot of a retrying submission. Returns false if retrying submissions have all their slots.
-    /// - Parameter player: the player whose later submissions wait behind this one; nil if no submission waits behind
-    ///   it.
+    /// Takes a slot for a retrying submission. Returns false if all such slots are taken.
+    /// - Parameter player: the player whose later submissions wait for this submission; nil if none can wait for it.
     func beginRetrying(of player: PlayerID? = nil, bytes: Int = 0) -> Bool {
         state.withLock { state in
             let retrying = state.retrying + Places(records: 1, bytes: bytes)
@@ -150,12 +152,12 @@ final class WorkSlots: Sendable {
         state.withLock { $0.change(player) { $0.behind = $0.behind - Places(records: 1, bytes: bytes) } }
     }
 
-    /// True if retrying submissions, and the submissions behind them, have at most half of the window. If they have
-    /// more, a retrying submission leaves memory, because the submissions behind it take places of first tries.
+    /// True if retrying submissions, and the submissions that wait for them, use at most half of the window. If they
+    /// use more, a retrying submission leaves memory, because they use places of first tries.
     var isWithinRetryShare: Bool { state.withLock { ($0.retrying + $0.behindRetrying).isWithin(mostRetrying) } }
 
-    /// The room of retrying submissions and of the submissions behind them, up to half of the window. Nothing waits for
-    /// this room to become free.
+    /// The places of retrying submissions and of the submissions that wait for them, up to half of the window. The
+    /// window does not wait for these places to become free.
     var held: Places {
         state.withLock { state in
             let held = state.retrying + state.behindRetrying

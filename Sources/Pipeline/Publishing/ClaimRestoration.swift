@@ -6,8 +6,8 @@ import Operations
 import Synchronization
 
 /// Restores claims after the database fell back to an earlier state. It reads the owners of published purchases from
-/// the outcomes topic and enters them as claims, before the worker decides anything again. Otherwise another player,
-/// whose record is read first this time, could get a purchase that was published for its owner.
+/// the outcomes topic and stores them as claims, before the worker decides anything again. Otherwise another player,
+/// whose record comes first this time, could get a purchase that was already published for its owner.
 actor ClaimRestoration {
     private let search: LossSearch
     private let published: PublishedGrants
@@ -17,9 +17,10 @@ actor ClaimRestoration {
     private let metrics: ReceiptdMetrics
     private let failures: Failures
     private let logger: Logger
-    /// The number of the ledger's fall backs when published events were last compared; nil if they never were.
+    /// How often the ledger had seen the database fall back when published events were last compared; nil if they never
+    /// were.
     private var comparedAfter: Int?
-    /// The last restoration. The next one waits for its end, and finds nothing left to enter.
+    /// The last restoration. The next waits until it ends, and then finds no claims to restore.
     private var last: Task<Void, Never>?
 
     init(
@@ -37,8 +38,8 @@ actor ClaimRestoration {
         self.logger = logger
     }
 
-    /// Enters all lost claims. Returns once none is left, or when its task is cancelled. Every worker may do so,
-    /// because entering a claim twice changes nothing.
+    /// Restores all lost claims. Returns when none is left, or when the task is cancelled. Every worker may do this,
+    /// because restoring a claim twice does no harm.
     func finish() async {
         let before = last
         let task = Task {
@@ -89,8 +90,8 @@ actor ClaimRestoration {
         }
     }
 
-    /// Stores the losses that Kafka's committed offsets show. From then on the database itself reports each loss, to
-    /// all workers.
+    /// Stores the losses that Kafka's committed offsets show. After that, the database itself reports each loss to all
+    /// workers.
     private nonisolated func keepLost() async throws {
         let committed = try await blocking { [search, logger] in
             search.committed { topic, error in
@@ -110,21 +111,20 @@ actor ClaimRestoration {
     }
 
     /// Compares the revisions of grants and subscriptions in the last published events with the database. If Kafka's
-    /// offsets are no higher than the database's, only this comparison shows a new process that the database fell back.
-    /// Each process compares once, and again after each fall back.
+    /// offsets are not higher than the database's checkpoints, only this comparison shows a new process that the
+    /// database fell back. Each process compares once, and again after each fall back.
     private nonisolated func keepLostRevisions() async throws {
         let count = ledger.fallBackCount
         guard await comparedAfter != count, let topic = search.topics.first else { return }
-        // The ledger counts a fall back that happens after this call. The events show a fall back that happened before
-        // it.
+        // The ledger counts a fall back after this call. The events show a fall back before it.
         if count == 0 { try await ledger.meetDatabase() }
         let ends = try await blocking { [search] in try search.ends(of: topic) }
         let stored = try await checkpoints.read(topic: topic.name, partitions: ends.keys.sorted())
-        // A database without any checkpoint is new and has lost nothing.
+        // A database without checkpoints is new, and has lost nothing.
         if !stored.checkpoints.isEmpty {
-            // If the events cannot be read, the worker compares again at its next takeover of partitions.
+            // If the events cannot be read, the worker compares again when it next takes over partitions.
             guard let events = try await lastPublished() else { return }
-            // A new process does not report a loss that was noticed before.
+            // A new process does not report a loss that another process already noticed.
             let noticed = count > 0 ? nil : stored.decidedAgain.values.map(\.noticedAt).max()
             let lacking = try await claims.countLacking(
                 events.filter { event in noticed.map { event.publishedAt > $0 } ?? true })
@@ -139,7 +139,7 @@ actor ClaimRestoration {
     private func compared(after count: Int) { comparedAfter = count }
 
     /// Returns the revisions in the last published events; nil if the outcomes topic cannot be read. Submissions must
-    /// not wait for one of its brokers.
+    /// not wait for that topic's brokers.
     private nonisolated func lastPublished() async throws -> [PublishedRevision]? {
         do {
             return try await reading { [published] in try published.last(isCancelled: $0) }
@@ -154,9 +154,9 @@ actor ClaimRestoration {
         }
     }
 
-    /// Enters the lost claims. Returns the number of owners entered, and of subscriptions made due.
+    /// Restores the lost claims. Returns the number of stored owners, and the number of subscriptions made due.
     private nonisolated func enter(_ lost: LostClaims) async throws -> (owners: Int, due: Int) {
-        // The clocks of Kafka and PostgreSQL may differ, so that reading begins earlier.
+        // The clocks of Kafka and PostgreSQL may differ, so reading starts earlier.
         let since = lost.since.adding(milliseconds: -LostDecisions.clockMargin)
         return try await reading { [published, claims] isCancelled in
             var (count, due) = (0, 0)
@@ -195,7 +195,7 @@ actor ClaimRestoration {
 }
 
 extension Array {
-    /// The array in parts, each as large as one statement takes.
+    /// The array in parts of at most one statement's size.
     fileprivate var batches: [[Element]] {
         stride(from: 0, to: count, by: PipelineLimits.claimsBatch).map {
             Array(self[$0..<Swift.min(count, $0 + PipelineLimits.claimsBatch)])

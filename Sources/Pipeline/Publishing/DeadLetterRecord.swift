@@ -1,7 +1,7 @@
 import Fulfillment
 import Kafka
 
-/// A record for the dead-letter topic: the key, value and headers as received, and the reason.
+/// Makes a record for the dead-letter topic from the original key, value and headers, and the reason.
 enum DeadLetterRecord {
     static func make(
         _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, topic: String
@@ -11,8 +11,8 @@ enum DeadLetterRecord {
             headers: record.headers + headers(letter, position), timestampMilliseconds: nil)
     }
 
-    /// Makes an excerpt, for a topic that refuses the whole value as too large. The excerpt has the value's beginning,
-    /// length and SHA-256.
+    /// Makes an excerpt for a topic that refuses the whole value as too large. The excerpt has the beginning of the
+    /// value, its length and its SHA-256.
     static func excerpt(
         _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, topic: String
     ) -> ProducerRecord {
@@ -23,7 +23,7 @@ enum DeadLetterRecord {
         let facts = [
             DeadLetterHeader.valueLength.holding(String(value.count)), DeadLetterHeader.valueSHA256.holding(digest),
         ]
-        // The key or the headers may be too large themselves. Without them people find the record by its position.
+        // A too large key, or too large headers, are left out. People can then find the record by its position.
         let isShortKey = (record.key?.count ?? 0) <= PipelineLimits.deadLetterExcerptBytes
         let kept = record.headers.byteCount <= PipelineLimits.deadLetterExcerptBytes ? record.headers : []
         return ProducerRecord(

@@ -1,7 +1,7 @@
 import Kafka
 import Synchronization
 
-/// The count of records whose delivery has not ended. A task waits until it is zero.
+/// Counts the records whose delivery has not ended. A task can wait until the count is zero.
 final class DeliveryCount: Sendable {
     typealias Failures = [Int: KafkaError]
 
@@ -17,7 +17,7 @@ final class DeliveryCount: Sendable {
         state = Mutex(State(remaining: expected))
     }
 
-    /// Notes that a delivery has ended. Call it once for each index.
+    /// Notes that a delivery ended. Call it once for each index.
     func ended(_ index: Int, _ failure: KafkaError? = nil) {
         let (continuation, failures) = state.withLock { state -> (CheckedContinuation<Failures, Never>?, Failures) in
             if let failure { state.failures[index] = failure }
@@ -29,7 +29,7 @@ final class DeliveryCount: Sendable {
         continuation?.resume(returning: failures)
     }
 
-    /// Waits until all deliveries have ended, and returns the errors of the failed ones by index. Call it once.
+    /// Waits until all deliveries have ended. Returns the errors of failed deliveries, by index. Call it once.
     func failures() async -> Failures {
         await withCheckedContinuation { continuation in
             let failures = state.withLock { state -> Failures? in

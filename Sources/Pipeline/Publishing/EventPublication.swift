@@ -1,19 +1,19 @@
 import Fulfillment
 
-/// An event, with the W3C trace context of the record that caused it; nil if there is none.
+/// An event, and the W3C trace context of the record that caused it; nil if there is none.
 struct TracedEvent: Sendable {
     let event: OutcomeEvent
     var traceparent: String?
 }
 
-/// Publishes events of the outbox. Deletes their rows once Kafka has acknowledged the events.
+/// Publishes events of the outbox, and deletes their rows when Kafka has acknowledged them.
 struct EventPublication: Sendable {
     let publisher: OutcomePublisher
     let ledger: any PurchaseLedger
     let metrics: PipelineMetrics
 
-    /// Publishes the events in order. All are under way at once.
-    /// - Parameter point: the point at which the tests may kill the process, once Kafka has acknowledged all events.
+    /// Publishes the events in order, without waiting for each.
+    /// - Parameter point: where tests may kill the process, after Kafka has acknowledged all events.
     func publish(_ events: [TracedEvent], then point: CrashPoint? = nil) async throws(Abandoned) {
         guard !events.isEmpty else { return }
         try await publisher.publish(events)

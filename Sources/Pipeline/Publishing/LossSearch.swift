@@ -2,8 +2,8 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Finds out whether the database lacks decisions whose offsets the fleet has committed to Kafka. It looks at all
-/// partitions of all topics that lead to grants. The owner of a partition notices a loss there too, but meanwhile
+/// Finds out whether the database lacks decisions whose offsets the fleet has committed in Kafka. It searches all
+/// partitions of all topics that lead to grants. The owner of a partition also notices a loss there. But until then,
 /// another worker must not decide about a purchase. The calls block.
 struct LossSearch: Sendable {
     struct Topic: Sendable {
@@ -17,11 +17,10 @@ struct LossSearch: Sendable {
     let topics: [Topic]
     let log: @Sendable (KafkaLogLine) -> Void
 
-    /// Returns the committed offsets of each topic, by partition. Joins no group.
+    /// Returns the committed offsets of each topic, by partition, without joining a group.
     ///
-    /// The result leaves out a topic that does not exist. It also leaves out a topic whose offsets cannot be read,
-    /// because submissions must not wait for an optional topic. The owner of each of its partitions looks for a loss
-    /// too.
+    /// A topic that does not exist has no entry. A topic whose offsets cannot be read has none either, because
+    /// submissions must not wait for an optional topic. The owners of its partitions search for losses too.
     /// - Parameter failed: called with each topic whose offsets cannot be read.
     func committed(failed: (Topic, KafkaError) -> Void) -> [String: [Int32: Int64]] {
         var found: [String: [Int32: Int64]] = [:]
@@ -35,7 +34,7 @@ struct LossSearch: Sendable {
         return found
     }
 
-    /// Returns the end of each partition's log; empty if the topic does not exist. Throws a `KafkaError`.
+    /// Returns the end of each partition's log; empty if the topic does not exist.
     func ends(of topic: Topic) throws(KafkaError) -> [Int32: Int64] {
         let consumer = try KafkaConsumer(properties: topic.properties, log: log)
         defer { consumer.close() }
@@ -59,8 +58,8 @@ struct LossSearch: Sendable {
         return Dictionary(uniqueKeysWithValues: marks.map { ($0.key.partition, $0.value.offset) })
     }
 
-    /// Returns the committed offsets of the partitions whose checkpoint is lower. A partition without a checkpoint may
-    /// be new, so that only its owner looks for a loss there.
+    /// Returns the committed offsets that are above the checkpoint of their partition. A partition without a checkpoint
+    /// may be new, so only its owner searches for a loss there.
     static func lost(_ committed: [Int32: Int64], _ stored: StoredCheckpoints) -> [Int32: Int64] {
         committed.filter { partition, offset in
             stored.checkpoints[partition].map { $0.nextOffset < offset } ?? false

@@ -3,7 +3,7 @@ import Kafka
 import Logging
 import Operations
 
-/// Publishes events of the outbox that the worker which decided them has not published.
+/// Publishes events in the outbox that the deciding worker has not published.
 struct OutboxRelay: Sendable {
     let unpublished: any UnpublishedEvents
     let publisher: OutcomePublisher
@@ -12,19 +12,19 @@ struct OutboxRelay: Sendable {
     let logger: Logger
 
     struct Published {
-        /// The highest offset that was ever decided in the partition; nil if there is none.
+        /// The highest offset that any owner decided in the partition; nil if there is none.
         let offset: Int64?
     }
 
-    /// Publishes the events of a partition that are still in the outbox. Returns nil once the publisher or the ledger
-    /// is closed, or the task is cancelled.
+    /// Publishes the partition's events that are still in the outbox. Returns nil when the publisher or the ledger is
+    /// closed, or the task is cancelled.
     func publishAll(of partition: TopicPartition) async -> Published? {
         var seconds = 0.1
         while !Task.isCancelled {
             do {
                 let highest = try await unpublished.highestDecidedOffset(
                     topic: partition.topic, partition: partition.partition)
-                // The outbox is read afterwards, so that it shows each unpublished decision up to this offset.
+                // This reads the outbox after the offset, so it sees every unpublished decision up to that offset.
                 guard highest != nil else { return Published(offset: nil) }
                 let events = try await unpublished.unpublished(
                     topic: partition.topic, partition: partition.partition, limit: Self.partitionLimit)
@@ -44,14 +44,14 @@ struct OutboxRelay: Sendable {
         return nil
     }
 
-    /// Publishes one batch of the events of dead replicas. Returns the number of events.
+    /// Publishes one batch of events of dead replicas. Returns the number of events.
     func publishOrphans() async throws -> Int {
         let events = try await unpublished.orphans(limit: PipelineLimits.orphanBatch)
         try await publish(events)
         return events.count
     }
 
-    /// Publishes one batch of the events of operators' decisions. Returns the number of events.
+    /// Publishes one batch of events of operators' decisions. Returns the number of events.
     func publishHandedOver() async throws -> Int {
         let events = try await unpublished.handedOver(limit: PipelineLimits.orphanBatch)
         try await publish(events)
@@ -63,11 +63,11 @@ struct OutboxRelay: Sendable {
         let acknowledged = try await publisher.publish(events)
         ledger.published(acknowledged)
         let published = Set(acknowledged)
-        // The relay counts the events, because no other code counts an operator's decision.
+        // The relay counts these events, because no other code counts an operator's decision.
         for event in events where published.contains(event.event.eventID) { metrics.published(event.event) }
     }
 
-    /// The most events of a partition at a time. Its last owner left at most one window of events in the outbox. The
-    /// sweep for orphans publishes the rest.
+    /// The most events of a partition in one sweep. The partition's last owner left at most one window of events in the
+    /// outbox. `publishOrphans` publishes the rest.
     private static let partitionLimit = 10_000
 }

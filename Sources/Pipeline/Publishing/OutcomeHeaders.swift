@@ -4,12 +4,12 @@ import NamesAndTimes
 
 /// The headers of an event's record: CloudEvents 1.0, Kafka protocol binding, binary mode.
 enum OutcomeHeaders {
-    /// The name of the header with the paid period of a granted event. Only `PublishedGrants` reads it.
+    /// The name of the header with a granted event's paid period. Only `PublishedGrants` reads it.
     static let period = "receiptd-period"
     private static let version = KafkaHeader("ce_specversion", "1.0")
     private static let source = KafkaHeader("ce_source", "receiptd")
     private static let contentType = KafkaHeader("content-type", "application/json")
-    /// The headers of the kinds of events, made once, because few kinds make up most events.
+    /// The header of each kind of event, allocated once.
     private static let kinds = Dictionary(
         uniqueKeysWithValues: OutcomeEvent.Kind.allCases.map { ($0, KafkaHeader("ce_type", $0.rawValue)) })
 

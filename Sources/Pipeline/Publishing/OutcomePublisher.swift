@@ -5,12 +5,12 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Publishes events and dead letters, and returns once a broker has acknowledged them.
+/// Publishes events and dead letters, and returns when a broker has acknowledged them.
 ///
-/// The publisher tries an event until Kafka acknowledges the event or the publisher closes. It keeps trying even if the
-/// topic refuses the event as too large: a grant is owed, and an operator can raise the topic's `max.message.bytes`. A
-/// submission cannot make an event too large, because the fields that an event repeats have limits.
-/// `OutcomeEvent.maximumListedTransactions` and the catalog's limits bound the data from Apple and the catalog.
+/// The publisher retries an event until Kafka acknowledges it or the publisher closes. It retries even if the topic
+/// refuses the event as too large: receiptd owes the event of a grant, and an operator can raise the topic's
+/// `max.message.bytes`. A submission cannot make an event too large, because the fields that an event repeats have
+/// limits. `OutcomeEvent.maximumListedTransactions` and the catalog's limits bound the data from Apple and the catalog.
 public final class OutcomePublisher: Sendable {
     private let outcomesTopic: String
     private let deadLettersTopic: String
@@ -41,13 +41,14 @@ public final class OutcomePublisher: Sendable {
             properties: settings.producerProperties, topic: outcomesTopic, health: health, voice: voice, logger: logger)
     }
 
-    /// Publishes the events in order. All are under way at once, because one producer keeps the order of each key.
+    /// Publishes the events in order. Sends them without waiting for each, because one producer keeps the order of each
+    /// key.
     func publish(_ events: [OutcomeEvent], traceparent: String?) async throws(Abandoned) {
         if events.count == 1 { return try await publish(events[0], traceparent: traceparent) }
         try await publish(events.map { TracedEvent(event: $0, traceparent: traceparent) })
     }
 
-    /// Publishes in the same way events with a trace context of their own.
+    /// Like the function above, for events with a trace context of their own.
     func publish(_ events: [TracedEvent]) async throws(Abandoned) {
         var remaining = events.map { record(for: $0.event, traceparent: $0.traceparent) }[...]
         var backoff = PublishBackoff()
@@ -58,8 +59,8 @@ public final class OutcomePublisher: Sendable {
                 return self.failures.recovered(.publisher)
             }
             owed = report(error, remaining[first], owed)
-            // The publisher sends again from the first failure on, in order. A consumer may see duplicates, but no
-            // event overtakes another.
+            // The publisher sends again from the first failed event on, in order. A consumer may see duplicates, but no
+            // event overtakes an earlier one.
             remaining = remaining[first...]
             try await pause(&backoff)
         }
@@ -82,7 +83,7 @@ public final class OutcomePublisher: Sendable {
     }
 
     /// Publishes events of the outbox in order. An event that the topic refuses as too large stays in the outbox, and
-    /// the others go on without it.
+    /// the publisher continues with the others.
     /// - Returns: the ids of the acknowledged events.
     func publish(_ events: [UnpublishedEvent]) async throws(Abandoned) -> [NameBasedUUID] {
         let records = events.map { record(for: $0.event, traceparent: $0.traceparent) }
@@ -107,10 +108,10 @@ public final class OutcomePublisher: Sendable {
         return events.indices.filter { !refused.contains($0) }.map { events[$0].event.eventID }
     }
 
-    /// Sends the record to the dead-letter topic as received, or an excerpt if the topic refuses the whole record as
-    /// too large.
-    /// - Parameter evenIfCancelled: true to go on when the task is cancelled. Otherwise the letter is given up: the
-    ///   record's offset is not committed, so that the partition's next owner sends the letter.
+    /// Sends the original record to the dead-letter topic, or an excerpt if the topic refuses the whole record as too
+    /// large.
+    /// - Parameter evenIfCancelled: whether to continue in a cancelled task. If false, the publisher gives up. The
+    ///   record's offset is then not committed, so the partition's next owner sends the dead letter.
     func publish(
         _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, evenIfCancelled: Bool = false
     ) async throws(Abandoned) {
@@ -139,15 +140,15 @@ public final class OutcomePublisher: Sendable {
         }
     }
 
-    /// Blocks until a broker has answered.
+    /// Blocks until a broker answers.
     func askBroker(timeoutMilliseconds: Int32) throws(KafkaError) {
         _ = try producer.current.metadata(topic: outcomesTopic, timeoutMilliseconds: timeoutMilliseconds)
     }
 
-    /// Delivers the records under way, then ends the producer's thread. The call blocks.
+    /// Delivers the records under way, then ends the producer's thread. Blocks.
     public func close() { producer.close() }
 
-    /// Sends all records. Returns the errors of the failed ones, by the slice's own indices.
+    /// Sends all records. Returns the errors of the failed records, by index in `records`.
     private func sendAll(_ records: ArraySlice<ProducerRecord>) async -> DeliveryCount.Failures {
         guard !records.isEmpty else { return [:] }
         let producer = producer.current
@@ -163,7 +164,7 @@ public final class OutcomePublisher: Sendable {
             } catch {
                 count.ended(index, error)
                 if error.isMessageTooLarge { continue }
-                // The later records count as failed too, so that none overtakes this one.
+                // The later records count as failed too, so that none overtakes this record.
                 for left in index + 1..<records.endIndex { count.ended(left, error) }
                 break
             }
@@ -178,8 +179,8 @@ public final class OutcomePublisher: Sendable {
             timestampMilliseconds: nil)
     }
 
-    /// Reports a failed publication. Keep the result until the publication has ended: while the result lives, the
-    /// process is not ready.
+    /// Reports a failed publication. The caller must keep the result until the publication ends, because the process is
+    /// not ready while the result is in memory.
     private func report(
         _ error: KafkaError, _ record: ProducerRecord, _ owed: PublicationTrouble.Owed?
     ) -> PublicationTrouble.Owed? {
@@ -192,7 +193,7 @@ public final class OutcomePublisher: Sendable {
     private func say(_ error: KafkaError, _ record: ProducerRecord) {
         guard !producer.isClosed else { return }
         let now = now()
-        // Without this, each record in flight would log the line at each try.
+        // Without this, each record in flight would log the line at each attempt.
         let isNews = said.withLock { $0.leftOut(of: "\(record.topic) \(error.name)", now: now) } != nil
         if error.isMessageTooLarge {
             logger.log(
@@ -210,13 +211,13 @@ public final class OutcomePublisher: Sendable {
 
     private func pause(_ backoff: inout PublishBackoff) async throws(Abandoned) {
         if producer.isClosed { throw Abandoned() }
-        // The pause ignores cancellation on purpose: the outcome may be durable, so that its event is owed.
+        // The pause ignores cancellation, because the outcome may be durable, so that receiptd owes its event.
         await BlockingWork.pause(seconds: backoff.next())
         if producer.isClosed { throw Abandoned() }
     }
 }
 
-/// The pauses between the tries of one publication.
+/// The pauses between the attempts of one publication.
 struct PublishBackoff {
     private var seconds = PipelineLimits.publishRetrySeconds
 

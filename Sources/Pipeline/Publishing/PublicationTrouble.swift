@@ -2,7 +2,7 @@ import Kafka
 import Operations
 import Synchronization
 
-/// The publications that failed and are tried again. While there are any, the process is not ready, and names the
+/// The publications that failed and are being retried. While there is one, the process is not ready, and gives the
 /// reason.
 final class PublicationTrouble: Sendable {
     private struct Failing {
@@ -15,7 +15,7 @@ final class PublicationTrouble: Sendable {
 
     init(_ health: Health) { self.health = health }
 
-    /// One publication, from its first failure until Kafka acknowledges it or the publisher gives it up.
+    /// One publication, from its first failure until Kafka acknowledges it or the publisher gives up.
     final class Owed: Sendable {
         private let trouble: PublicationTrouble
         private let topic: String
@@ -28,7 +28,7 @@ final class PublicationTrouble: Sendable {
         deinit { trouble.ended(topic) }
     }
 
-    /// - Parameter owed: the result of the publication's earlier failure; nil at its first failure.
+    /// - Parameter owed: what the publication's earlier failure returned; nil at its first failure.
     func failed(_ error: KafkaError, topic: String, owed: Owed?) -> Owed {
         let reason = "publishing to \(topic) fails: \(Self.words(error))"
         failing.withLock { failing in
@@ -52,7 +52,7 @@ final class PublicationTrouble: Sendable {
         health.set(.outcomesAcknowledged, unmet: reasons.isEmpty ? nil : reasons.joined(separator: "; "))
     }
 
-    /// Returns the error in words on which an operator can act.
+    /// Returns a text for the error that tells an operator what to correct.
     static func words(_ error: KafkaError) -> String {
         switch error.code {
         case KafkaError.Code.invalidTimestamp:

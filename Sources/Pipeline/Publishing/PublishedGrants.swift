@@ -3,7 +3,7 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Reads events of grants and subscriptions back from the outcomes topic. Joins no group. The calls block.
+/// Reads events of grants and subscriptions from the outcomes topic, without joining a group. The calls block.
 struct PublishedGrants: Sendable {
     private static let callMilliseconds: Int32 = 10_000
     private static let pollMilliseconds: Int32 = 200
@@ -16,7 +16,7 @@ struct PublishedGrants: Sendable {
     let log: @Sendable (KafkaLogLine) -> Void
 
     /// The owners of original transactions and periods. The latest owner counts, because an operator may transfer a
-    /// subscription, and of that owner's events the earliest.
+    /// subscription. Of one owner's events the earliest counts.
     struct Owners {
         private var found: [StoreTransactionID: (claim: PublishedClaim, at: Int64)] = [:]
 
@@ -30,7 +30,7 @@ struct PublishedGrants: Sendable {
             found[claim.id] = (claim, time)
         }
 
-        /// Returns the collected entries sorted by id, and forgets them.
+        /// Returns the collected entries, sorted by id, and removes them.
         mutating func takeAll() -> [PublishedClaim] {
             defer { found.removeAll() }
             return found.values.map(\.claim).sorted { $0.id < $1.id }
@@ -48,19 +48,19 @@ struct PublishedGrants: Sendable {
             found[published.id] = published
         }
 
-        /// Returns the collected entries sorted by id, and forgets them.
+        /// Returns the collected entries, sorted by id, and removes them.
         mutating func takeAll() -> [PublishedRevision] {
             defer { found.removeAll() }
             return found.values.sorted { $0.id < $1.id }
         }
     }
 
-    /// Reads the topic from `time` up to its present end. Throws a `KafkaError`, the errors of `enter`, and
+    /// Reads the topic from `time` to its present end. Throws a `KafkaError`, the errors of `enter`, and
     /// `BlockingWork.TimedOut` if Kafka sends nothing for a while.
     /// - Parameters:
-    ///   - isCancelled: called now and then; if it returns true, `read` throws a `CancellationError`.
-    ///   - enter: called with owners and with revisions of subscriptions, each time as many as memory may hold. The
-    ///     first owner passed for an id counts.
+    ///   - isCancelled: called from time to time. If it returns true, `read` throws a `CancellationError`.
+    ///   - enter: called with batches of owners and of subscriptions' revisions, whose size memory limits. If an id
+    ///     comes again in a later batch, its first owner counts.
     func read(
         since time: Timestamp, isCancelled: () -> Bool,
         _ enter: (_ owners: [PublishedClaim], _ subscriptions: [PublishedRevision]) throws -> Void
@@ -130,8 +130,8 @@ struct PublishedGrants: Sendable {
         return (known.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
     }
 
-    /// Returns the last stretch of each partition, at most `count` records long. Leaves out a partition that is empty,
-    /// or of which no broker tells the offsets.
+    /// Returns the last records of each partition, at most `count`, as a range of offsets. A partition that is empty,
+    /// or for which no broker answers, has no entry.
     private func tails(of count: Int64, _ consumer: KafkaConsumer) throws(KafkaError) -> Stretches {
         let partitions = try partitions(consumer)
         guard !partitions.isEmpty else { return ([:], [:]) }
@@ -141,8 +141,8 @@ struct PublishedGrants: Sendable {
         return (marks.mapValues { max($0.low, $0.high - count) }, marks.mapValues(\.high))
     }
 
-    /// Returns the offset at which reading each partition begins, and the present end of its log. Leaves out a
-    /// partition with nothing to read.
+    /// Returns the offset from which to read each partition, and the present end of its log. A partition with nothing
+    /// to read has no entry.
     private func stretches(
         since time: Timestamp, _ consumer: KafkaConsumer
     ) throws(KafkaError) -> Stretches {
@@ -153,8 +153,8 @@ struct PublishedGrants: Sendable {
         var ends: [TopicPartition: Int64] = [:]
         for partition in partitions {
             let (low, high) = try consumer.watermarks(partition, timeoutMilliseconds: Self.callMilliseconds)
-            // A broker returns no offset if all records are older. librdkafka's in-process broker knows no times and
-            // never returns an offset.
+            // A broker returns no offset if all records are older. librdkafka's in-process broker never returns an
+            // offset for a time.
             let begin = begins[partition] ?? high - PipelineLimits.publishedTail
             guard max(low, begin) < high else { continue }
             starts[partition] = max(low, begin)
@@ -163,7 +163,7 @@ struct PublishedGrants: Sendable {
         return (starts, ends)
     }
 
-    /// Returns the claims of a grant's event; empty for any other record.
+    /// Returns the claims of a grant's event; empty for another record.
     static func claims(of record: ConsumerRecord) -> [PublishedClaim] {
         guard record.values(of: "ce_type").contains(kind), let value = record.value,
             let event = try? JSONParser.parse(value).value, let player = event["player_id"]?.string,
@@ -176,8 +176,7 @@ struct PublishedGrants: Sendable {
             playerID: Identifier(player), bundleID: Identifier(bundle))
     }
 
-    /// Returns the revision that the event names, which the database has unless it lost it; nil for an event of another
-    /// kind.
+    /// Returns the revision in the event. The database has it, unless it lost it. Nil for an event of another kind.
     private static func revision(of record: ConsumerRecord, _ wanted: [[UInt8]]) -> PublishedRevision? {
         let kinds = record.values(of: "ce_type")
         let isOfSubscription = kinds.contains(subscriptionKind)
@@ -187,7 +186,7 @@ struct PublishedGrants: Sendable {
         else { return nil }
         var revision: Int32?
         if case .number(let digits) = event["revision"] { revision = Int32(digits) }
-        // An event without a revision was written by an older version. The event is of a grant.
+        // An event without a revision is from an older version, and is about a grant.
         return PublishedRevision(
             isOfSubscription ? .subscription : .grant, Identifier(id), revision: revision ?? 1,
             at: Timestamp(milliseconds: record.timestampMilliseconds ?? 0))

@@ -3,7 +3,7 @@ import Logging
 import Operations
 import Synchronization
 
-/// The producer of one topic. A new producer replaces one that can never go on. The producers beat for
+/// The producer for one topic. A new producer replaces one that cannot go on. The producers report to health as
 /// `Health.Part.outcomePublisher` until this object is closed.
 final class ReplaceableProducer: Sendable {
     private let properties: KafkaProperties
@@ -33,7 +33,7 @@ final class ReplaceableProducer: Sendable {
             progress: { pulse.beat() })
     }
 
-    /// The beats of all its producers. A replaced producer's thread may end after this object is closed.
+    /// Reports to health for all its producers. A replaced producer's thread may end after this object is closed.
     private final class Pulse: Sendable {
         private let health: Health
         private let isOver = Mutex(false)
@@ -52,23 +52,23 @@ final class ReplaceableProducer: Sendable {
 
     var isClosed: Bool { closed.load(ordering: .sequentiallyConsistent) }
 
-    /// The present producer. Read the property anew for each record.
+    /// The present producer. Read this property again for each record.
     var current: KafkaProducer {
-        // An idempotent producer that lost its sequence cannot recover, so that a new producer replaces it.
+        // An idempotent producer that lost its sequence cannot recover, so a new producer replaces it.
         producer.withLock { producer in
             guard producer.fatalError != nil, !isClosed else { return producer }
             let fresh = try? Self.producer(properties, for: topic, pulse, logger, voice)
             if let fresh {
                 let dead = producer
                 producer = fresh
-                // Closing a producer joins its thread, which must not happen on the cooperative pool.
+                // Closing a producer waits for its thread, which must not happen on the cooperative pool.
                 BlockingWork.run { dead.close() }
             }
             return producer
         }
     }
 
-    /// Delivers the records under way, then ends the producer's thread. The call blocks.
+    /// Delivers the records under way, then ends the producer's thread. Blocks.
     func close() {
         closed.store(true, ordering: .sequentiallyConsistent)
         current.close()

@@ -2,7 +2,7 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// A record of the dead-letter topic, described by its headers.
+/// A record of the dead-letter topic, with the data of its headers.
 public struct StoredDeadLetter: Sendable, Comparable {
     /// The longest key that is shown, in bytes.
     private static let maximumKeyBytes = 512
@@ -15,27 +15,28 @@ public struct StoredDeadLetter: Sendable, Comparable {
     public let sourceTopic: String
     public let sourcePartition: Int32?
     public let sourceOffset: Int64?
-    /// The number of bytes of the value as received.
+    /// The length of the original value in bytes.
     public let length: Int
-    /// True if the dead letter holds only the beginning of the value, or nothing of an unreadable batch.
+    /// True if the dead letter has only the beginning of the value. Also true for an unreadable batch, of which it has
+    /// nothing.
     public let isExcerpt: Bool
-    /// The owner of the record: the sender that its value names, or its key.
+    /// Whom the record belongs to: the sender in its value, or its key.
     public let owner: Owner
-    /// The dead letter itself; nil if only the other members are kept.
+    /// The dead letter itself; nil if only the other members are in memory.
     public let record: ConsumerRecord?
 
-    /// The owner of a record, as far as receiptd can read it. The data is not verified.
+    /// Whom a record belongs to, as far as receiptd can read it. Nothing verifies this data.
     public struct Owner: Sendable, Equatable {
         public var submissionID: String?
         public var playerID: String?
         public var bundleID: String?
-        /// The record's key; nil if the key is no text.
+        /// The record's key; nil if the key is not text.
         public var key: String?
     }
 
     public init(_ record: ConsumerRecord) {
         func text(_ header: DeadLetterHeader) -> String? { header.text(in: record) }
-        // An unreadable batch has no record to put back.
+        // An unreadable batch has no original record.
         let isUnreadable = text(.reason) == DeadLetter.Reason.unreadableBatch.rawValue
         let fullLength = text(.valueLength).flatMap { Int($0) }
         self.init(
@@ -91,14 +92,14 @@ public struct StoredDeadLetter: Sendable, Comparable {
             isExcerpt: isExcerpt, owner: owner, record: nil)
     }
 
-    /// The origin of the record; nil if the headers lack it. Then the record is no dead letter of receiptd.
+    /// The position of the original record; nil if the headers lack it. Then receiptd did not write this dead letter.
     public var source: (partition: TopicPartition, offset: Int64)? {
         guard !sourceTopic.isEmpty, let sourcePartition, let sourceOffset else { return nil }
         return (TopicPartition(topic: sourceTopic, partition: sourcePartition), sourceOffset)
     }
 
-    /// Returns the record as it first came, with its key, its value and its own headers; nil if the value is incomplete
-    /// or the origin unknown.
+    /// Returns the original record, with its key, value and headers. Nil if the value is incomplete or the position
+    /// unknown.
     public func original(to topic: String) -> ProducerRecord? {
         guard let record, !isExcerpt, source != nil else { return nil }
         return ProducerRecord(
@@ -110,7 +111,7 @@ public struct StoredDeadLetter: Sendable, Comparable {
         (left.place, left.offset) == (right.place, right.offset)
     }
 
-    /// Orders by time, then by place and offset. A record without a time comes first.
+    /// Orders by time, then by position on the dead-letter topic. A record without a time comes first.
     public static func < (left: StoredDeadLetter, right: StoredDeadLetter) -> Bool {
         (left.timestampMilliseconds ?? 0, left.place, left.offset)
             < (right.timestampMilliseconds ?? 0, right.place, right.offset)

@@ -3,11 +3,11 @@ import Kafka
 import Logging
 import Operations
 
-/// The topic on which the game reports consumption.
+/// The topic on which the game server reports consumption.
 public struct ConsumptionSource: Sendable {
     public let topic: String
-    /// The properties of the topic's consumer, which has a group of its own. Members of one group that read different
-    /// topics would rebalance one another.
+    /// The properties of the topic's consumer. Each batched topic has its own consumer group: members of one group with
+    /// different topics would cause rebalances for one another.
     public let consumerProperties: KafkaProperties
 
     public init(topic: String, consumerProperties: KafkaProperties) {
@@ -16,7 +16,7 @@ public struct ConsumptionSource: Sendable {
     }
 }
 
-/// Decodes a batch of the game's reports, and enters them in the database.
+/// Decodes a batch of the game server's reports, and stores them in the database.
 struct ConsumptionWorker: BatchedTopicWorker {
     let source: ConsumptionSource
     let decoder: ConsumptionReportDecoder

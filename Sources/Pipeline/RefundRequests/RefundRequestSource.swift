@@ -3,7 +3,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Answers Apple's questions about requested refunds.
+/// Answers Apple's consumption requests, which Apple sends when a player asks for a refund.
 struct RefundRequestSource: DueWork {
     let part = Health.Part.refundRequestLoop
     let failingPart = FailingPart.refundRequests
@@ -11,7 +11,7 @@ struct RefundRequestSource: DueWork {
     let store: any OpenRefundRequests
     let queries: any StoreQueries
     let catalog: @Sendable () -> Catalog
-    /// The seconds that a request waits for the game's report.
+    /// The seconds that a refund request waits for the game server's report.
     let waitSeconds: Double
     let metrics: ReceiptdMetrics
     let logger: Logger
@@ -48,7 +48,7 @@ struct RefundRequestSource: DueWork {
         let request = leased.request
         let reply = await queries.answerConsumption(
             of: request.transactionID, answer,
-            // Refund answers are few and have a deadline, so that they do not go behind all other requests.
+            // These answers are few and have a deadline, so they have a higher priority than most requests.
             StoreQueryContext(
                 bundleID: request.bundleID, credentials: credentials, environment: request.environment,
                 share: .submission, notAfter: request.answerBy))
@@ -66,7 +66,7 @@ struct RefundRequestSource: DueWork {
             try await end(leased, as: .refused, after: answer)
         case .notFound, .trouble, .blocked:
             if Task.isCancelled { throw Abandoned() }
-            // The wait for a turn at Apple may have outlasted Apple's deadline.
+            // Apple's deadline may have passed during the wait for a turn at Apple.
             if now() >= request.answerBy { return try await end(leased, as: .tooLate, after: nil) }
             metrics.consumptionAnswers.with("retried").increment()
             try await putOff(leased, after: reply)

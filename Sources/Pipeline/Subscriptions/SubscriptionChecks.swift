@@ -4,8 +4,8 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Asks Apple about subscriptions whose period is over. It asks the App Store Server API for their statuses, or else
-/// verifyReceipt with the newest receipt.
+/// Checks subscriptions whose period is over with Apple. It requests their statuses from the App Store Server API, or
+/// else sends the newest receipt to verifyReceipt.
 final class SubscriptionChecks: DueWork {
     let part = Health.Part.subscriptionLoop
     let failingPart = FailingPart.subscriptions
@@ -15,7 +15,7 @@ final class SubscriptionChecks: DueWork {
     private let verification: PipelineVerification
     private let catalog: @Sendable () -> Catalog
     private let publication: EventPublication
-    /// The leases under way, by app. An app to which Apple answers slowly must not keep other apps waiting.
+    /// The leases under way, by app. A slow answer of Apple for one app must not delay other apps.
     private let underWay = Mutex<[BundleID: Set<Lease>]>([:])
 
     private struct Lease: Hashable {
@@ -64,7 +64,7 @@ final class SubscriptionChecks: DueWork {
         if Task.isCancelled { throw Abandoned() }
         switch asked {
         case .found(let findings): try await settle(findings, of: leased, catalog)
-        // The worker has nothing to ask Apple with. The row waits until new facts about the subscription arrive.
+        // Without credentials and without a receipt, the row waits until new facts about the subscription arrive.
         case .nothingToAskWith: try await settle(SubscriptionFindings(), of: leased, catalog)
         case .later(let seconds), .blocked(_, let seconds):
             try await store.reschedule(leased, dueAfterSeconds: seconds)
@@ -81,7 +81,7 @@ final class SubscriptionChecks: DueWork {
     }
 
     func release(_ leased: LeasedSubscription) async throws {
-        // The try may never have begun.
+        // The try may not have begun.
         end(leased)
         try await store.endLease(of: leased)
     }

@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// A question to Apple about one subscription. It also finds periods that receiptd missed.
+/// Checks one subscription with Apple. It also finds periods that receiptd missed.
 public struct SubscriptionQuestion: Sendable {
     public enum Answer: Sendable, Equatable {
         case found(SubscriptionFindings)
@@ -9,7 +9,7 @@ public struct SubscriptionQuestion: Sendable {
         case nothingToAskWith
         /// An operator must correct the settings. The subscription is checked again after the given seconds.
         case blocked(AppleAnswer.Blockage, seconds: Double)
-        /// Apple was not asked, or is in trouble. The subscription is checked again after the given seconds.
+        /// There was no request to Apple, or it failed. The subscription is checked again after the given seconds.
         case later(seconds: Double)
     }
 
@@ -29,7 +29,7 @@ public struct SubscriptionQuestion: Sendable {
         self.queries = queries
     }
 
-    /// Asks Apple. Trouble is an answer, not an error.
+    /// Sends the requests to Apple. A failure at Apple is an `Answer`, not an error.
     public func ask(now: @Sendable () -> Timestamp) async -> Answer {
         if let credentials = app.serverAPI {
             let context = StoreQueryContext(
@@ -53,8 +53,7 @@ public struct SubscriptionQuestion: Sendable {
             return .found(findings)
         } catch {
             switch error {
-            // The findings of the statuses count. The row notes that the history is still to be read, and is due again
-            // for it.
+            // The statuses' findings count. The row notes that the history is not read yet, and is due again for that.
             case .notFound, .refused: return .found(findings)
             case .trouble(let trouble): return Self.later(trouble, now())
             case .blocked(let blockage): return Self.blocked(blockage)
@@ -62,15 +61,15 @@ public struct SubscriptionQuestion: Sendable {
         }
     }
 
-    /// The part of a history that was read.
+    /// The part of a history that the worker read.
     private struct History {
         let transactions: [NotifiedTransaction]
         let readUntil: SubscriptionFindings.ReadUntil
     }
 
-    /// Returns the periods bought since the time, and the time up to which they are complete. If the history has more
-    /// pages than one try reads, the next window ends at the middle one of the periods read. The next try goes on from
-    /// the end of the complete window.
+    /// Returns the periods bought since `since`, and the time up to which they are complete. If the history has more
+    /// pages than one try reads, a narrower window follows, which ends at the middle one of the periods read. The next
+    /// try continues from the end of the complete window.
     private func missed(
         since: Timestamp, _ context: StoreQueryContext
     ) async throws(StoreQueryFailure) -> History {
@@ -88,8 +87,8 @@ public struct SubscriptionQuestion: Sendable {
         return History(transactions: read, readUntil: .nowhere)
     }
 
-    /// Returns the periods bought between the two times as one page. The page has a `next` if there are more periods
-    /// than one try reads.
+    /// Returns the periods bought between the two times, as one page. `next` is set if there are more periods than one
+    /// try reads.
     private func missed(
         since: Timestamp, until: Timestamp?, _ context: StoreQueryContext
     ) async throws(StoreQueryFailure) -> TransactionHistoryPage {
@@ -116,15 +115,15 @@ public struct SubscriptionQuestion: Sendable {
             bundleID: app.bundleID, receipt: receipt, sharedSecretSetting: app.sharedSecretSetting)
         request.playerID = subscription.player
         request.isProven = true
-        // The request counts as a retry. Retries have at most a fifth of the requests while fresh requests wait.
+        // The request counts as a retry. While first tries wait, retries get at most a fifth of the requests.
         request.isRetry = true
         switch await verifier.verify(request) {
         case .genuine(let answer):
             return .found(SubscriptionFindings(answer, of: subscription, under: app, now: now()))
-        // A subscription always has facts, so that an answer without facts is trouble.
+        // A subscription always has facts, so an answer without facts is a failure of Apple.
         case .refused(.nothingTold), .refused(.expired):
             return Self.later(AppleAnswer.Trouble(.emptyAnswer), now())
-        // Apple gave this receipt itself or called it genuine, so that a refusal is trouble.
+        // Apple itself gave this receipt or called it genuine, so a refusal is a failure of Apple.
         case .refused(.malformed), .refused(.unauthentic): return Self.later(AppleAnswer.Trouble(.status), now())
         case .refused: return .found(SubscriptionFindings())
         case .trouble(let trouble): return Self.later(trouble, now())
@@ -141,6 +140,6 @@ public struct SubscriptionQuestion: Sendable {
         .blocked(blockage, seconds: spread(PipelineLimits.blockedSubscriptionSeconds))
     }
 
-    /// Returns a random time from once to twice as long, so that rows which failed together are not retried together.
+    /// Returns a random time, from once to twice `seconds`, so that rows that failed together are not retried together.
     private static func spread(_ seconds: Double) -> Double { seconds * Double.random(in: 1..<2) }
 }
