@@ -147,8 +147,8 @@ enum PipelineLimits {
     /// published events in memory.
     static let claimsBatch = 1_000
     static let claimsInMemory = 200_000
-    /// The seconds without a record after which reading published events fails, and the longest time for the database to
-    /// store one batch of them. `claimsRetrySeconds` is the pause between two attempts.
+    /// The seconds without a record after which reading published events fails. It is also the longest time, in seconds,
+    /// for the database to store one batch of them. `claimsRetrySeconds` is the pause between two attempts.
     static let publishedSilenceSeconds = 30.0
     static let claimsRetrySeconds = 1.0
     /// The number of events that the worker reads from the end of a partition if the broker returns no offset for a

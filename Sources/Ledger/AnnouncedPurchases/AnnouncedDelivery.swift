@@ -2,9 +2,9 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// A batch of announced purchases, delivered in one SQL transaction. It locks their claims, then their rows, and reads
-/// the facts about them by later statements. It judges each purchase, then settles and writes the deliverable ones as a
-/// batch of submissions.
+/// Delivers a batch of announced purchases in one SQL transaction. It locks their claims, then their rows, and reads
+/// the facts about them in later statements. Then it judges each purchase, and settles and writes the deliverable ones
+/// like a batch of submissions.
 struct AnnouncedDelivery: Sendable {
     static let locking = LedgerSQL.statement(PackageResources.lock_announced_purchases_sql)
     private static let finding = LedgerSQL.statement(PackageResources.find_announced_owners_sql)
@@ -14,8 +14,8 @@ struct AnnouncedDelivery: Sendable {
     let catalog: Catalog
     let now: Timestamp
 
-    /// Judges the purchases that are still leased and not settled yet, and settles the deliverable ones. Returns the
-    /// outcomes after COMMIT.
+    /// Judges the purchases that are still leased and unsettled, and settles the deliverable ones. Returns the outcomes
+    /// after COMMIT.
     func run(in session: PostgresSession) throws -> [AnnouncedOutcome] {
         try session.transaction { session in
             let claims = try lockClaims(in: session)
@@ -64,8 +64,8 @@ struct AnnouncedDelivery: Sendable {
         }
         let rows = bundles.map { ClaimRow(original: $0, player: nil, bundleID: $1, grantedTransaction: nil) }
             .sorted { $0.original < $1.original }
-        // Nobody owns a claim that is inserted here. An announcement inserts the claim of its original, but rows from
-        // before that rule lack it, and no announcement inserts the claim of its period.
+        // A claim that is inserted here has no owner. An announcement inserts the claim of its original, but rows of
+        // older versions may lack it. No announcement inserts the claim of its period.
         let fresh = try InsertClaims.run(rows, in: session)
         return try LockClaims.run(all.union(bundles.keys).subtracting(fresh).sorted(), in: session)
     }
@@ -90,7 +90,8 @@ struct AnnouncedDelivery: Sendable {
         var owners = open.map { one in
             let id = one.purchase.purchase.transactionID
             let claim = claims[one.purchase.purchase.originalTransactionID]
-            // A lost grant of this period stays its player's, although the subscription is another player's by now.
+            // If the database lost this period's grant, the period still belongs to that grant's player. The
+            // subscription may belong to another player now.
             let period = one.purchase.period(catalog).flatMap { claims[$0] }.flatMap { $0.names(id) ? $0 : nil }
             var ownership = AnnouncedOwnership(owner: period?.player ?? claim?.player)
             ownership.isPublished = claim?.names(id) ?? false
@@ -115,8 +116,8 @@ struct AnnouncedDelivery: Sendable {
                 continue
             }
             owners[index].isLetIn = rows.bool(row, isLetIn) ?? false
-            // A purchase that continues another subscription belongs to the owner of that subscription, who may have
-            // become known after the announcement.
+            // A purchase may continue another subscription. It then belongs to the owner of that subscription, who may
+            // have become known after the announcement.
             owners[index].owner = owners[index].owner ?? rows.text(row, previous).map { Identifier($0) }
             owners[index].told = rows.text(row, player).map { Identifier($0) }
             owners[index].grantsSince = rows.timestamp(row, since)
@@ -128,8 +129,8 @@ struct AnnouncedDelivery: Sendable {
         return owners
     }
 
-    /// Settles each decision as a submission's. Returns one settlement for each, and the events about subscriptions by
-    /// the decision's place.
+    /// Settles each decision like a submission's. Returns one settlement for each decision, and the subscriptions'
+    /// events by the decision's index.
     private func settle(
         _ decisions: [PendingDecision], in session: PostgresSession
     ) throws -> (settlements: [Settlement], subscriptions: [Int: [OutcomeEvent]]) {
@@ -140,8 +141,8 @@ struct AnnouncedDelivery: Sendable {
         return (batch.slots.map { settled.settlements[$0] }, settled.subscriptions)
     }
 
-    /// Leaves out the outcomes of renewals whose owner this batch has just made known: its grants made these renewals
-    /// due again. Keeps refusals.
+    /// Leaves out the outcomes of renewals whose owner became known by this batch, because its grants made these
+    /// renewals due again. Keeps refusals.
     private func withoutOwned(
         _ outcomes: [AnnouncedOutcome], by settlements: [Settlement]
     ) -> [AnnouncedOutcome] {

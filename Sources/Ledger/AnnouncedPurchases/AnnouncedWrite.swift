@@ -3,14 +3,14 @@ import NamesAndTimes
 import PlantedFaults
 import Postgres
 
-/// Writes announced purchases into the database.
+/// Writes announced purchases to the database.
 enum AnnouncedWrite {
     private static let entering = LedgerSQL.statement(PackageResources.insert_announced_purchases_sql)
 
-    /// Enters purchases in the SQL transaction of their announcement, with the claims of their originals locked. A
-    /// purchase that has a row keeps its first announcement.
+    /// Inserts purchases in the SQL transaction of their announcement, with the claims of their originals locked. A
+    /// purchase that already has a row keeps its first announcement.
     static func enter(_ purchases: [AnnouncedPurchase], in session: PostgresSession) throws {
-        // Apple may announce a purchase twice in one batch: the first announcement counts.
+        // Apple may announce a purchase twice in one batch. The first announcement counts.
         let told = Dictionary(purchases.map { ($0.purchase.transactionID, $0) }) { first, _ in first }
             .values.sorted { $0.purchase.transactionID < $1.purchase.transactionID }
         guard !told.isEmpty, !(PlantedFault.toldPurchaseDropped.isPlanted && told.count == 1) else { return }

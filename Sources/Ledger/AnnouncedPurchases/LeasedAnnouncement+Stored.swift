@@ -2,10 +2,10 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Purchases as `lease_due_announced_purchases` and `lease_suspect_announced_purchase` return them.
+/// The purchases that `lease_due_announced_purchases` and `lease_suspect_announced_purchase` return.
 struct LeasedAnnouncements: Sendable {
     var leased: [LeasedAnnouncement] = []
-    /// The leased rows that cannot be read, which nothing repairs.
+    /// Leased rows that Swift cannot read. No retry repairs them.
     var unreadable: [(transaction: StoreTransactionID, lease: LeasedAnnouncement.Lease)] = []
 
     init(_ rows: PostgresRows) throws(PostgresError) {

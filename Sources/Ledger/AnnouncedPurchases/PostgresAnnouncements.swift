@@ -2,27 +2,28 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Announced purchases in PostgreSQL. Many replicas may use the tables at once: leases share the work out, and the
-/// claims' locks put decisions in order.
+/// Announced purchases in PostgreSQL. Many replicas may use the tables at once: leases divide the work, and locks on
+/// claims put decisions in order.
 public final class PostgresAnnouncements: AnnouncedPurchases {
-    /// The shortest lease in seconds. A slower worker loses the lease, and with it the delivery.
+    /// The shortest lease in seconds. A worker that needs longer loses the lease and does not deliver.
     public static let leaseSeconds = 20.0
-    /// The seconds of a lease that remain for the database after a question to Apple.
+    /// The seconds of a lease that remain for the database after a request to Apple.
     private static let deliverySeconds = 10.0
-    /// The longest lease in seconds. Takes without an end stretch a lease up to six times, which must stay below ten
-    /// minutes: the statements treat a lease that ends later as one from a clock that was ahead.
+    /// The longest lease in seconds. Leases that ended without a result lengthen the next lease, up to six times. Even
+    /// then it must be below ten minutes, because the statements ignore a lease that ends later: a clock that was ahead
+    /// must have written it.
     private static let longestLeaseSeconds = 90.0
-    /// The days for which receiptd keeps Apple's signed data. Apple's notification history goes back as far.
+    /// The days for which receiptd keeps Apple's signed data. Apple's notification history is as long.
     private static let evidenceDays: Int32 = 180
-    /// The most unclaimed purchases of unknown apps that are kept. Apple signs notifications of every app alike, so
-    /// anybody who can post them could fill the table.
+    /// The most unclaimed purchases of unknown apps that are kept. Apple's signature is valid for every app, so anyone
+    /// who can post notifications could fill the table.
     public static let maximumOfUnknownApps = 100_000
-    /// The deaths of workers in isolation after which the purchase is set aside.
+    /// The number of workers' deaths in isolation after which a purchase is set aside.
     static let deathsOfPoison: Int32 = 3
-    /// The seconds until the next try of a purchase that met a row which no look had found, or that failed for an
-    /// unknown reason.
+    /// The seconds until the next try of a purchase whose delivery met a row that its queries had not found, or failed
+    /// for an unknown reason.
     private static let retrySeconds = 60.0
-    /// The seconds ahead beyond which no writer sets a due time.
+    /// The farthest due time that a writer sets, in seconds from now.
     private static let farthestDueSeconds = 600.0
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_announced_purchases_sql)
@@ -42,7 +43,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
 
     /// - Parameters:
     ///   - waitSeconds: the seconds for which a purchase waits for its submission.
-    ///   - appleSeconds: the timeout of a request to Apple, in seconds.
+    ///   - appleSeconds: the time-out of a request to Apple, in seconds.
     public init(
         pool: PostgresPool, waitSeconds: Double, appleSeconds: Double = 0, observer: LedgerObserver = LedgerObserver()
     ) {
@@ -54,11 +55,11 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
 
     public func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement] {
         try await pool.run { [leaseSeconds, waitSeconds, mending] session in
-            // Each look writes these times, because a restored database has lost them.
+            // Each query for due rows writes these times first, because a restored database may have lost them.
             try MissedPurchaseGrants.keep(
                 catalog.appsGrantingMissedPurchases, since: catalog.version, in: session)
             try mending.mendNowAndThen(in: session)
-            // The lease is committed before a worker reads the rows: the take counts even if a row kills the worker.
+            // The lease is committed before a worker reads the rows. So it counts even if a row kills the worker.
             let rows = try session.execute(
                 Self.leasing,
                 [.int8(Int64(limit)), .float8(leaseSeconds), .int8(catalog.version), .float8(waitSeconds)])
@@ -71,7 +72,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         under catalog: Catalog
     ) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase> {
         try await pool.run { [leaseSeconds, waitSeconds] session in
-            // Like every lease, it is committed before a worker reads the row.
+            // Like every lease, this one is committed before a worker reads the row.
             let rows = try session.execute(
                 Self.leasingSuspect,
                 [
@@ -94,7 +95,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         }
     }
 
-    /// Returns the readable purchases, and leaves the unreadable ones unclaimed.
+    /// Returns the readable purchases, and marks the unreadable ones as unclaimed.
     private static func leased(
         _ rows: PostgresRows, under catalog: Catalog, in session: PostgresSession
     ) throws -> [LeasedAnnouncement] {
@@ -103,7 +104,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         return found.leased
     }
 
-    /// Leaves purchases unclaimed. Returns those that were still leased and not settled yet. Players got the others
+    /// Marks purchases as unclaimed. Returns the ones that were still leased and unsettled; players got the others
     /// meanwhile.
     @discardableResult
     private static func leaveUnreadable(
@@ -127,8 +128,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         }
     }
 
-    /// Deletes the evidence and tokens of purchases that are older than Apple's history; ids and dates stay. Returns
-    /// the number of purchases.
+    /// Deletes the evidence and tokens of purchases that are older than Apple's history, but keeps ids and dates.
+    /// Returns the number of purchases.
     static func forgetEvidence(in pool: PostgresPool) async throws -> Int {
         var forgotten = 0
         while true {
@@ -141,7 +142,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         }
     }
 
-    /// Deletes the oldest unclaimed purchases of unknown apps beyond `maximum`. Returns the number of deleted rows.
+    /// Deletes the oldest unclaimed purchases of unknown apps, so that `maximum` remain. Returns the number of deleted
+    /// rows.
     static func dropUnknownApps(
         in pool: PostgresPool, maximum: Int = maximumOfUnknownApps, atATime: Int = OutcomeRetention.prunedAtATime
     ) async throws -> Int {
@@ -163,8 +165,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         do {
             return try await pool.run { try delivery.run(in: $0) }
         } catch {
-            // A purchase may be at fault whose data the database refuses, that meets an unknown grant or that fails by
-            // itself. Each purchase then gets an SQL transaction of its own, so that it holds up no other.
+            // One purchase may be at fault: the database refuses its data, it meets an unknown grant, or it fails for a
+            // reason of its own. So each purchase gets an SQL transaction of its own, and delays no other purchase.
             guard Self.mayBeOfOne(error) else { throw error }
             if leased.count == 1 { return try await setAside(leased[0], for: error, under: catalog) }
         }
@@ -179,7 +181,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
                 failure = error
             }
         }
-        // If all purchases fail, no single one is at fault.
+        // If all purchases fail, no single purchase is at fault.
         if outcomes.isEmpty, let failure { throw failure }
         return outcomes
     }
@@ -192,9 +194,9 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         }
     }
 
-    /// Leaves the purchase unclaimed if the database refuses its data. Puts it off after `Undone` and after a failure
-    /// of an unknown kind, whose error is thrown on. Returns nothing if the lease is over, or if the purchase was
-    /// claimed meanwhile.
+    /// Marks the purchase as unclaimed if the database refuses its data. After `Undone`, or an error of an unknown
+    /// kind, sets a later due time, and throws an error of an unknown kind. Returns nothing if the lease is over, or if
+    /// the purchase was claimed meanwhile.
     func setAside(
         _ one: LeasedAnnouncement, for error: any Error, under catalog: Catalog
     ) async throws -> [AnnouncedOutcome] {
@@ -222,7 +224,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
 }
 
 extension SetAsidePurchase {
-    /// Reads the answer of a `lease_suspect_…` statement. Returns nil if the statement leased a row or found none.
+    /// Reads the result of a `lease_suspect_…` statement. Nil if the statement leased a row or found none.
     init?(_ rows: PostgresRows, deaths: StaticString) throws(PostgresError) {
         let (isIsolated, transaction) = (try rows.column("is_alone"), try rows.column("transaction_id"))
         let (bundle, died) = (try rows.column("bundle_id"), try rows.column(deaths))

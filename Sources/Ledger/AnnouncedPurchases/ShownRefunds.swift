@@ -2,14 +2,14 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Refunds of announced purchases, as Apple's answers about other proofs show them. A refund goes into the evidence of
-/// its purchase and nowhere else, so receiptd may miss a reversal that Apple made since.
+/// Writes refunds of announced purchases that Apple's answers for other proofs show. Such a refund is only in the
+/// evidence of its purchase, so receiptd may miss that Apple reversed it later.
 enum ShownRefunds {
     private static let locking = LedgerSQL.statement(PackageResources.lock_shown_announced_purchases_sql)
     private static let updating = LedgerSQL.statement(PackageResources.update_shown_announced_purchases_sql)
 
-    /// Enters refunds into the evidence of their purchases. Call it in the answer's SQL transaction, with the claims of
-    /// the originals locked.
+    /// Writes refunds into the evidence of their purchases. Call it in the SQL transaction of Apple's answer, with the
+    /// claims of the originals locked.
     static func enter(_ shown: [NotifiedTransaction], in session: PostgresSession) throws {
         let shown = Dictionary(grouping: shown) { $0.purchase.transactionID }
         guard !shown.isEmpty else { return }

@@ -1,8 +1,8 @@
 import Fulfillment
 import Synchronization
 
-/// Events that Kafka acknowledged, whose outbox rows may go. The next batch deletes these rows; if none comes, an SQL
-/// transaction of their own does.
+/// Events that Kafka acknowledged, so that their outbox rows may be deleted. The next batch deletes them. If no batch
+/// comes, a separate SQL transaction does (a flush).
 final class AcknowledgedEvents: Sendable {
     /// The most ids that one SQL transaction deletes.
     static let maximumTaken = 4_000
@@ -14,7 +14,7 @@ final class AcknowledgedEvents: Sendable {
 
     private let state = Mutex(State())
 
-    /// Adds acknowledged events. Returns true if the caller must schedule a flush, because none is scheduled.
+    /// Adds acknowledged events. Returns true if no flush is scheduled, so that the caller must schedule one.
     func add(_ ids: [NameBasedUUID]) -> Bool {
         state.withLock { state in
             state.ids += ids
@@ -31,12 +31,12 @@ final class AcknowledgedEvents: Sendable {
         }
     }
 
-    /// Puts the ids back after a transaction that failed.
+    /// Puts back the ids of an SQL transaction that failed.
     func restore(_ ids: [NameBasedUUID]) {
         state.withLock { $0.ids = ids + $0.ids }
     }
 
-    /// Notes the end of a flush. Returns true if no event is left; the next call of `add` then asks for another flush.
+    /// Notes that a flush ended. Returns true if no event is left. Then the next call of `add` returns true.
     func flushEnded() -> Bool {
         state.withLock { state in
             if state.ids.isEmpty { state.isFlushDue = false }

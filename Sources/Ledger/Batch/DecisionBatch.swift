@@ -1,12 +1,12 @@
 import Fulfillment
 import NamesAndTimes
 
-/// The decisions of one SQL transaction, each record once, with the claims, purchases and players that they touch.
+/// The decisions of one SQL transaction, each record once, and the claims, purchases and players in them.
 struct DecisionBatch: Sendable {
     struct Purchase: Sendable {
         let transactionID: StoreTransactionID
         let originalTransactionID: StoreTransactionID
-        /// The claim of the period that the purchase pays for; nil if it pays for none.
+        /// The claim of the period that the purchase pays for; nil if it pays for no period.
         let period: StoreTransactionID?
 
         init(_ purchase: StorePurchase, period: StoreTransactionID? = nil) {
@@ -18,25 +18,25 @@ struct DecisionBatch: Sendable {
 
     let decisions: [PendingDecision]
     let keys: [OutcomeKey]
-    /// The index in `decisions` of each given decision: a record can be in flight twice.
+    /// The index in `decisions` of each given decision. A record can be in flight twice.
     let slots: [Int]
-    /// The claims that the rules would make: for each original transaction and period, that of the first purchase that
-    /// the rules grant or hold. Sorted by id.
+    /// The claims to insert if the rules' verdicts stand: for each original transaction and period, that of its first
+    /// granted or held purchase. Sorted by id.
     let claims: [ClaimRow]
-    /// The ids of the claims that the batch touches, sorted: the purchases' original transactions and periods, the
-    /// original transactions of the subscriptions that they continue, and restored copies that are decided again.
+    /// The ids of all claims that the batch needs, sorted. They are the original transactions and periods of its
+    /// purchases, the originals of the subscriptions that these continue, and restored copies that are decided again.
     let originals: [StoreTransactionID]
-    /// The subscriptions that purchases continue.
+    /// The subscriptions that the purchases continue.
     let following: Set<FindClaimApps.Following>
     let purchases: [Purchase]
-    /// True if Apple shows one of the judged purchases as refunded.
+    /// True if Apple shows a refund of one of the judged purchases.
     let showsRevocations: Bool
     /// The purchases that are periods of subscriptions.
     let periods: Set<PeriodPurchase>
     /// The counts of products with a daily limit.
     let limitedCounts: Set<DailyCount>
     let players: Set<PlayerID>
-    /// The decisions that refuse a submission as a whole. Grants that such a submission won before stay.
+    /// The decisions that reject a whole submission. Grants that the submission won earlier stay.
     let refusedWhole: [PendingDecision]
 
     init(_ given: [PendingDecision]) {
@@ -70,19 +70,19 @@ struct DecisionBatch: Sendable {
                 originals.formUnion([told.purchase.originalTransactionID, told.period].compactMap(\.self))
             }
             guard case .each(let judged) = decision.verdict else {
-                // These purchases are only looked up: a grant that this very submission won earlier stays.
+                // These purchases are only looked up, because a grant that this submission won earlier stays.
                 purchases += decision.verdict.purchases.lazy.map { Purchase($0) }
                 continue
             }
-            // Indices, because taking a purchase out of the array copies everything that it refers to.
+            // The loop uses indices, because copying a purchase out of the array copies everything that it refers to.
             for index in judged.indices {
                 let purchase = Purchase(judged[index].purchase, period: decision.period(of: judged[index]))
                 let original = purchase.originalTransactionID
                 purchases.append(purchase)
-                // A purchase without a readable name is listed, and claims nothing.
+                // A purchase without a readable name is only listed, and claims nothing.
                 if judged[index].verdict == .reject(.malformedReceipt) { continue }
                 originals.insert(original)
-                // A restored copy has a claim of its own if its grant was published and the database lost it.
+                // A restored copy has its own claim if its grant was published and the database lost it.
                 if decision.isDecidedAgain, judged[index].isCopy { originals.insert(purchase.transactionID) }
                 if let previous = judged[index].purchase.previousOriginalTransactionID {
                     originals.insert(previous)
@@ -112,8 +112,8 @@ struct DecisionBatch: Sendable {
 }
 
 extension DecisionBatch {
-    /// `claims`, and a claim without an owner for each subscription whose purchase the rules reject: the grant of the
-    /// period may show its owner.
+    /// `claims`, and a claim without an owner for each subscription with a rejected purchase. The grant of the period
+    /// may show that subscription's owner.
     var claimsOfAll: [ClaimRow] {
         var rows = Dictionary(claims.map { ($0.original, $0) }, uniquingKeysWith: { first, _ in first })
         for decision in decisions {
@@ -148,8 +148,7 @@ extension ClaimRow {
 }
 
 extension PendingDecision {
-    /// The approximate bytes that the decision brings into a batch: each granted event lists its submission's
-    /// transactions.
+    /// The decision's approximate size in a batch, in bytes. Each granted event lists its submission's transactions.
     var approximateSize: Int {
         let count = verdict.purchaseCount
         let listed = min(count, OutcomeEvent.maximumListedTransactions)

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 
 extension DecisionBatchWrite {
-    /// Returns the rows of the batch's last statement, and each decision's events in publishing order.
+    /// Returns the rows for the batch's last statement, and each decision's events in publishing order.
     func outcomes(
         of settlements: [Settlement], in view: LedgerView
     ) -> (statement: InsertOutcomes, events: [[OutcomeEvent]]) {
@@ -18,8 +18,8 @@ extension DecisionBatchWrite {
                 OutcomeRow(
                     key: batch.keys[index], decision: decision,
                     granted: all.filter { $0.kind == .granted }.map(\.subject), answer: settlement.answer?.value))
-            // The event of an earlier grant was published, or its outbox row is still there. An operator's command
-            // publishes nothing itself: the record's answer must come from the outbox.
+            // The event of an earlier grant was published, or its outbox row still exists. But an operator's command
+            // publishes nothing itself, so the outbox needs all events of its decision.
             let reissued =
                 decision.isRefusedByOperator ? [] : Set(settlement.reissued.map(\.eventID))
             for event in all where !reissued.contains(event.eventID) && decision.publishes(event) {
@@ -37,8 +37,8 @@ extension DecisionBatchWrite {
         return (statement, events)
     }
 
-    /// Returns the row that remembers the proof. Returns nil without evidence, if a purchase of the evidence is missing
-    /// from the ledger, or if the evidence is too large.
+    /// Returns the row that stores the proof's evidence. Nil if there is no evidence, if the ledger lacks one of its
+    /// purchases, or if it is too large.
     private func proof(of decision: PendingDecision, in view: LedgerView) -> ProofRow? {
         guard let evidence = decision.evidence, !evidence.purchases.isEmpty else { return nil }
         guard view.holdsAll(evidence.purchases) else { return nil }

@@ -3,72 +3,72 @@ import NamesAndTimes
 import PlantedFaults
 import Postgres
 
-/// Writes one batch in one SQL transaction (READ COMMITTED). It inserts claims, enters sightings of devices, and locks
-/// the claims that existed already. Later statements read the facts under these claims: a row that conflicted is
-/// invisible to the statement that met it. Then it settles the decisions and writes them. The rows that INSERT returns
-/// decide.
+/// Writes one batch in one SQL transaction (READ COMMITTED). It inserts claims and sightings of devices, and locks the
+/// claims that already existed. Then later statements read the facts under these claims, because a statement cannot see
+/// a row with which its INSERT conflicted. Last it settles the decisions and writes them. The rows that INSERT returns
+/// decide who won.
 struct DecisionBatchWrite: Sendable {
     enum LookUp: Sendable {
-        /// Looks up grants only under claims that existed before: every grant has its claim.
+        /// Reads grants only under claims that already existed, because every grant has a claim.
         case underOldClaims
-        /// Looks up everything, and inserts a claim for each purchase. It follows a batch that met a grant without its
+        /// Reads everything, and inserts a claim for each purchase. Used after a batch that met a grant without a
         /// claim, or an owner for whom it had inserted no claim.
         case everything
     }
 
-    /// The reason why the transaction was rolled back although nothing failed.
+    /// Why the transaction was rolled back although no statement failed.
     enum Undone: Error {
-        /// The batch met a grant without its claim, or an owner for whom it had inserted no claim.
+        /// The batch met a grant without a claim, or an owner for whom it had inserted no claim.
         case unknownGrant
         case decidedBefore
-        /// An INSERT without `ON CONFLICT` met an existing row. A second try with `looksForConflicts` shows which row.
+        /// An INSERT without `ON CONFLICT` met an existing row. A second try with `looksForConflicts` finds the row.
         case conflict
     }
 
-    /// The most bytes of evidence that the ledger remembers for a proof. A worker asks Apple again about a larger
-    /// receipt.
+    /// The most bytes of evidence that the ledger stores for a proof. If a receipt has more, the worker sends it to
+    /// Apple again.
     static let maximumEvidenceBytes = 65_536
 
     let batch: DecisionBatch
     let lookUp: LookUp
     let acknowledged: [NameBasedUUID]
     let writer: Int32
-    /// The longest wait for a lock; nil for the limit of the session.
+    /// The longest wait for a lock; nil for the session's limit.
     var lockMilliseconds: Int?
-    /// True if the statement for grants and outcomes says `ON CONFLICT DO NOTHING`.
+    /// True if the statement for grants and outcomes has `ON CONFLICT DO NOTHING`.
     var looksForConflicts = false
 
-    /// The facts in force after COMMIT.
+    /// What a batch wrote, once it is committed.
     struct Written: Sendable {
         /// Each decision's events in publishing order, in the order of `batch.decisions`.
         let events: [[OutcomeEvent]]
         let replaying: [ReplayingPlayer]
-        /// The app of each token that has just turned out to be a constant of the client's.
+        /// The app of each token that this batch found to be a constant in the app's client.
         let constantTokens: [BundleID]
-        /// The purchases that this batch holds because their token was learnt as another player's.
+        /// The purchases that this batch holds because their token belongs to another player.
         let disputedTokens: [DisputedToken]
         /// The history of the database that committed the batch.
         let history: DatabaseHistory?
     }
 
-    /// A settled batch. Its rows are written, except for its outcomes and `unwritten`.
+    /// A settled batch. All its rows are written, except the outcomes and `unwritten`.
     struct Settled {
         /// The settlements in the order of `batch.decisions`.
         let settlements: [Settlement]
         let view: LedgerView
         let constantTokens: [BundleID]
-        /// The refunds of grants in force that Apple's answers show, in the order of `batch.decisions`.
+        /// The refunds of grants in force that Apple's answers show, for each decision of `batch.decisions`.
         let shown: [[RefundNotice]]
-        /// The events about subscriptions, by the index of the decision that caused them. The outbox has them.
+        /// The subscriptions' events, by the index of the decision that caused them. They are in the outbox.
         let subscriptions: [Int: [OutcomeEvent]]
-        /// The rows to be written with the outcomes; nil if there are none.
+        /// The rows to write together with the outcomes; nil if there are none.
         let unwritten: PurchaseRows?
     }
 
     func run(in session: PostgresSession, _ fallBacks: FallBackWatch) throws -> Written {
         try session.transaction(lockMilliseconds: lockMilliseconds) { session in
             let written = try write(in: session)
-            // Behind a pooler another server may answer although the connection is not new.
+            // Behind a pooler, another server may answer on an old connection.
             if fallBacks.isOfOtherLife(written.history) { throw FallBackWatch.FellBack(history: written.history) }
             return written
         }
@@ -76,7 +76,7 @@ struct DecisionBatchWrite: Sendable {
 
     private var claims: [ClaimRow] { lookUp == .everything ? batch.claimsOfAll : batch.claims }
 
-    /// Settles and writes the batch within the caller's SQL transaction.
+    /// Settles and writes the batch in the caller's SQL transaction.
     func write(in session: PostgresSession) throws -> Written {
         let settled = try settle(in: session, joinsGrants: true)
         try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
@@ -98,8 +98,8 @@ struct DecisionBatchWrite: Sendable {
             history: inserted.history)
     }
 
-    /// Settles the batch within the caller's SQL transaction, and writes all but the outcomes.
-    /// - Parameter joinsGrants: true if one statement may write the grants later, together with the outcomes.
+    /// Settles the batch in the caller's SQL transaction, and writes all rows except the outcomes.
+    /// - Parameter joinsGrants: true if one later statement may write the grants together with the outcomes.
     func settle(in session: PostgresSession, joinsGrants: Bool = false) throws -> Settled {
         let (fresh, risk) = try InsertClaims.run(claims, with: FindRisk(for: batch.decisions), in: session)
         var view = try look(fresh: fresh, in: session)
@@ -111,14 +111,15 @@ struct DecisionBatchWrite: Sendable {
         let claimsBefore = view.claims
         var (shown, settlements): ([[RefundNotice]], [Settlement]) = ([], [])
         for decision in batch.decisions {
-            // An answer may show the refund of a purchase that the batch has just granted.
+            // Apple's answer may show the refund of a purchase that this batch has just granted.
             shown.append(decision.revocationsShown(in: view))
             settlements.append(decision.settle(in: &view))
         }
         try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
         let purchases = PurchaseRows(batch.decisions, settlements, newClaims: fresh)
         let undelivered = UndeliveredRows(batch.decisions, settlements)
-        // Grants join the outcomes only if nothing is written between the two: every writer locks rows in one order.
+        // Grants join the outcomes only if no statement writes between them, because every writer locks rows in one
+        // order.
         let joins =
             joinsGrants && purchases.areWholeGrants && view.tokens == tokensBefore && !batch.showsRevocations
             && batch.decisions.allSatisfy { $0.parkedID == nil && $0.subscriptions.facts.isEmpty }
@@ -145,7 +146,7 @@ struct DecisionBatchWrite: Sendable {
     }
 
     #if DEBUG
-        /// A planted fault: the caller gets the events although the transaction is rolled back.
+        /// A planted fault: the caller gets the events although the transaction was rolled back.
         struct Unwritten: Error {
             let events: [[OutcomeEvent]]
         }
@@ -160,16 +161,16 @@ struct DecisionBatchWrite: Sendable {
             throw Undone.unknownGrant
         }
         var wanted = Set(view.claims.values.compactMap(\.grantedTransaction))
-        // A refund has its claim too, even before the grant.
+        // A refund has a claim too, even before the grant.
         var refundable: Set<StoreTransactionID> = []
         for purchase in batch.purchases
         where lookUp == .everything || !fresh.contains(purchase.originalTransactionID) {
             wanted.insert(purchase.transactionID)
-            // A restored copy is not granted beside its original.
+            // A restored copy is not granted if its original is.
             if purchase.period == nil { wanted.insert(purchase.originalTransactionID) }
             refundable.formUnion([purchase.transactionID, purchase.originalTransactionID])
         }
-        // A refund of a period has the period's claim too, even before the grant.
+        // A refund of a period has the period's claim, even before the grant.
         let claimedPeriods = Set(batch.purchases.compactMap(\.period)).filter {
             lookUp == .everything || !fresh.contains($0)
         }
@@ -207,8 +208,9 @@ struct DecisionBatchWrite: Sendable {
         }
         for (original, claim) in after where !fresh.contains(original) {
             guard let known = before[original] else {
-                // The settlement found the owner of a rejected copy's subscription, for which no claim was inserted.
-                // With `.everything` a second try would not help: a purchase without a readable name has no claim.
+                // The settlement found the owner of a rejected copy's subscription, for which this batch inserted no
+                // claim. A second try with `.everything` inserts it. If the claim is missing in that try too, the
+                // purchase has no readable name.
                 if claim.player != nil, lookUp != .everything { throw Undone.unknownGrant }
                 continue
             }
@@ -218,9 +220,9 @@ struct DecisionBatchWrite: Sendable {
         try ChangeClaims.run(update: changed, delete: unused, in: session)
     }
 
-    /// Revokes the grants in force whose refunds Apple's answers show, as Apple's notifications would.
+    /// Revokes grants in force whose refunds Apple's answers show, as Apple's notifications would.
     /// - Parameters:
-    ///   - shown: the refunds by decision.
+    ///   - shown: the refunds of each decision.
     ///   - events: each decision's events, in publishing order.
     private func revoke(
         _ shown: [[RefundNotice]], claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession,
@@ -241,7 +243,7 @@ struct DecisionBatchWrite: Sendable {
             refunds: refunds.map(\.1), claims: claims, catalog: Catalog(version: 0, apps: [])
         ).run(in: session)
         for ((index, _), effect) in zip(refunds, effects) {
-            // The revocation goes before the answer, by which the submission is counted.
+            // The revocation goes before the events of the submission itself.
             if case .published(let event) = effect { events[index].insert(event, at: 0) }
         }
     }

@@ -1,10 +1,10 @@
 import Postgres
 
-/// The cause of a failed SQL transaction, for telling equal failures from different ones.
+/// The cause of a failed SQL transaction. Equal causes count as the same failure.
 enum FailureCause: Equatable {
-    /// The transaction met grants that its look-ups did not find.
+    /// The transaction met grants that its queries had not found.
     case unknownGrant
-    /// The batch's records were decided before, but the ledger cannot read their answers.
+    /// The batch's records were decided before, but the ledger cannot read their events.
     case decidedBefore
     case refused(sqlState: String?, PostgresError.Kind)
 
@@ -12,7 +12,7 @@ enum FailureCause: Equatable {
         self = .refused(sqlState: error.sqlState, error.kind)
     }
 
-    /// True if a single entry may cause the failure for its whole group. A failed connection is no entry's fault.
+    /// True if one entry may cause the failure of its group. A failed connection is not an entry's fault.
     var mayBeOfOne: Bool {
         switch self {
         case .unknownGrant, .decidedBefore: true
@@ -20,8 +20,8 @@ enum FailureCause: Equatable {
         }
     }
 
-    /// True if waiting does not help an entry that fails so by itself while others are committed. A long-held lock, a
-    /// lack of room, and a missing right or table are mended outside, and then the entry goes through.
+    /// True if waiting does not help an entry that fails in this way while others are committed. False for a long lock,
+    /// a lack of resources, and a missing right or table: once somebody corrects these, the entry succeeds.
     var isOfData: Bool {
         switch self {
         case .unknownGrant, .decidedBefore: true
@@ -34,7 +34,7 @@ enum FailureCause: Equatable {
         }
     }
 
-    /// The error that an operator reads on the submission that was set aside.
+    /// The error that an operator sees on the submission that was set aside.
     var asError: PostgresError {
         switch self {
         case .unknownGrant:

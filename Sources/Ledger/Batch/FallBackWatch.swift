@@ -3,16 +3,15 @@ import NamesAndTimes
 import Postgres
 import Synchronization
 
-/// Notices that the database lost commits of this process, or that another database answers, before the process decides
-/// anything in it. A database that falls back to an earlier state ends all its connections, so the watch looks at each
-/// new connection.
+/// Notices before a decision that the database lost commits of this process, or that another database answers. A
+/// database that falls back to an earlier state ends all its connections. So the watch checks each new connection.
 public final class FallBackWatch: Sendable {
     struct FellBack: Error {
         /// The history of the database that answers now; nil if it was not read.
         let history: DatabaseHistory?
     }
 
-    /// The row that the process committed last: a database that did not fall back has it.
+    /// The last row that this process committed. A database that did not fall back has it.
     enum Evidence: Sendable {
         case outcome(OutcomeKey)
         case notice(Identifier)
@@ -21,31 +20,31 @@ public final class FallBackWatch: Sendable {
     private struct State {
         /// The last evidence, and when it was committed.
         var last: (evidence: Evidence, at: ContinuousClock.Instant)?
-        /// The life of the database that the process decided in; nil: none is known.
+        /// The timeline and database in which the process decided; nil if unknown.
         var life: Substring?
         var isOpen = true
         var count = 0
         var tell: @Sendable () -> Void = {}
     }
 
-    /// The age from which the last commit proves nothing: the rows of decisions are deleted after some days, and when
-    /// their player is erased.
+    /// The age at which the last commit proves nothing any more. The rows of decisions are deleted after some days, and
+    /// when their player is erased.
     private static let memory = Duration.seconds(86_400)
     private static let findingNotice = LedgerSQL.statement(PackageResources.find_notifications_sql)
 
     private let state = Mutex(State())
 
-    /// False from a fall back until `reopen`. Nothing may be decided meanwhile.
+    /// False from a fall back until `reopen`. The ledger decides nothing meanwhile.
     var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    /// The number of fall backs so far.
+    /// The number of fall backs that this process noticed.
     var count: Int { state.withLock { $0.count } }
 
-    /// Sets the function that the watch calls once for each fall back.
+    /// Sets the function that is called once for each fall back.
     func watch(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.tell = tell } }
 
-    /// Looks at the database of a new connection. Throws `error` if the database lacks the last commit, if it is
-    /// another one, and until the losses are known.
+    /// Checks the database of a new connection. Throws `error` if the database lacks the last commit, or if it is
+    /// another database. Also throws until the losses are known.
     func vouch(for session: PostgresSession) throws(PostgresError) {
         guard isOpen else { throw Self.error }
         do {
@@ -73,8 +72,8 @@ public final class FallBackWatch: Sendable {
         }
     }
 
-    /// Returns whether the history is of another life of the database, such as a promoted replica or a restored dump.
-    /// Another life may lack decisions of other workers.
+    /// Returns whether the history has another timeline or database than the known one, as with a promoted standby or a
+    /// restored dump. Such a database may lack decisions of other workers.
     /// - Parameter history: the history in which the transaction wrote; nil if it wrote nothing.
     func isOfOtherLife(_ history: DatabaseHistory?) -> Bool {
         guard let history, let known = state.withLock({ $0.life }) else { return false }
@@ -83,7 +82,7 @@ public final class FallBackWatch: Sendable {
 
     func committed(_ evidence: Evidence, in history: DatabaseHistory?) {
         state.withLock { state in
-            // A commit from before a fall back proves nothing about the database that answers now.
+            // A commit from before a fall back proves nothing about the present database.
             guard state.isOpen else { return }
             state.last = (evidence, .now)
             if let history { state.life = history.life }
@@ -101,9 +100,9 @@ public final class FallBackWatch: Sendable {
         tell()
     }
 
-    /// Lets decisions go on, because the losses of the first `count` fall backs are known. Nothing happens if the
-    /// database fell back once more. A takeover without a fall back calls it too, and changes nothing: the last
-    /// evidence must show the next fall back.
+    /// Allows decisions again, because the losses of the first `count` fall backs are known. Does nothing if the
+    /// database fell back again since. A takeover without a fall back also calls this, and must keep `last`, which
+    /// shows the next fall back.
     func reopen(after count: Int) {
         state.withLock { state in
             if state.count == count, !state.isOpen { (state.last, state.isOpen) = (nil, true) }
@@ -118,6 +117,6 @@ public final class FallBackWatch: Sendable {
 }
 
 extension DatabaseHistory {
-    /// The timeline and the database, without the server's start, which loses nothing.
+    /// The timeline and the database, without the server's start: a restart loses nothing.
     fileprivate var life: Substring { text[..<(text.lastIndex(of: "/") ?? text.endIndex)] }
 }

@@ -1,13 +1,13 @@
 import Fulfillment
 import Synchronization
 
-/// A queue of many callers' requests, taken in groups. A taker takes all ready requests each time it comes back, so
-/// that groups grow with the load and no request waits for a timer.
+/// A queue of many callers' requests, which a writer (a taker) takes in groups. Whenever a taker comes back, it takes
+/// all ready requests. So groups grow with the load, and no request waits for a timer.
 final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
-    /// A class, since requests are wide values that would be copied field by field on their way.
+    /// A class, because a request is large, and would otherwise be copied several times.
     final class Entry: Sendable {
         let request: Request
-        /// The approximate bytes of the request. A group is bounded by their sum, besides its count.
+        /// The approximate size of the request in bytes. A group is limited by the sum of these and by its count.
         let size: Int
         private let continuation: CheckedContinuation<Result<Answer, LedgerClosed>, Never>
 
@@ -19,16 +19,16 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
             self.continuation = continuation
         }
 
-        /// Answers the caller. Call either `answer` or `fail`, once for each entry.
+        /// Answers the caller. Call exactly one of `answer` and `fail`, once for each entry.
         func answer(_ answer: Answer) { continuation.resume(returning: .success(answer)) }
         func fail() { continuation.resume(returning: .failure(LedgerClosed())) }
     }
 
     private struct State {
         var waiting: [Entry] = []
-        /// The takers that wait, each with the number of waiting requests that calls it.
+        /// The takers that wait, each with the number of waiting requests that wakes it.
         var idle: [(minimum: Int, continuation: CheckedContinuation<Void, Never>)] = []
-        /// The sleeping watch while no request is unattended; nil otherwise.
+        /// The task of `watch`, which sleeps while all requests have a taker; nil if it is awake.
         var watch: CheckedContinuation<Void, Never>?
         var isClosed = false
         /// The time since which requests have waited without a taker; nil if none waits.
@@ -42,8 +42,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
     private let state = Mutex(State())
     private let patience: Duration
 
-    /// - Parameter patience: the time after which an idle taker takes unattended requests, however few. The other
-    ///   takers may be held up by a session that hangs.
+    /// - Parameter patience: the time after which an idle taker also takes fewer requests. The other takers may be
+    ///   blocked by a session that hangs.
     init(patience: Duration = .milliseconds(500)) {
         self.patience = patience
     }
@@ -58,7 +58,7 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         return try result.get()
     }
 
-    /// Waits until at least `minimum` requests are ready, or until fewer were unattended for too long. Takes them,
+    /// Waits until `minimum` requests are ready, or until fewer have waited without a taker for too long. Takes them,
     /// oldest first. Returns nil once the queue is closed.
     func next(minimum: Int = 1, maximum: Int, bytes: Int) async -> [Entry]? {
         while true {
@@ -80,7 +80,7 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         }
     }
 
-    /// Takes the ready entries, without waiting; nil if there are none.
+    /// Takes the ready requests without waiting; nil if there are none.
     func take(maximum: Int, bytes: Int) -> [Entry]? {
         let group = state.withLock { Self.take(&$0, maximum, bytes) }
         return group.isEmpty ? nil : group
@@ -99,7 +99,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         return group
     }
 
-    /// Adds requests, new ones or those that another queue's taker could not answer. They fail if the queue is closed.
+    /// Adds requests. They may be new, or come from another queue whose taker could not answer them. They fail if the
+    /// queue is closed.
     func add(_ entries: [Entry]) {
         typealias Sleeper = CheckedContinuation<Void, Never>
         let (isClosed, idle, watch) = state.withLock { state -> (Bool, Sleeper?, Sleeper?) in
@@ -114,8 +115,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         watch?.resume()
     }
 
-    /// Calls the idle takers whenever requests are unattended for too long, until the task is cancelled or the queue is
-    /// closed. Call it once.
+    /// Wakes idle takers whenever requests have waited without a taker for too long, until the task is cancelled or the
+    /// queue is closed. Call it once.
     func watch() async {
         while await isUnattended(), (try? await Task.sleep(for: patience / 2)) != nil {
             let idle = state.withLock { state in
@@ -127,8 +128,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         }
     }
 
-    /// Waits until a request is unattended, so that an empty queue wakes no task. Returns false if the task is
-    /// cancelled or the queue is closed.
+    /// Waits until a request has no taker, so that an empty queue wakes no task. Returns false if the task is cancelled
+    /// or the queue is closed.
     private func isUnattended() async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -145,7 +146,7 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         return !isClosed && !Task.isCancelled
     }
 
-    /// Fails all waiting and all later requests. A request that was taken is left to its taker.
+    /// Fails all waiting and all later requests. A request that was taken stays with its taker.
     func close() {
         let (waiting, idle, watch) = state.withLock { state in
             defer {

@@ -1,20 +1,21 @@
-/// A writer's entries in groups, one SQL transaction for each group. A group that keeps failing in the same way is
-/// halved until the entry at fault is alone, and the other groups go on meanwhile. An entry is at fault if it fails
-/// alone while others are committed. While nothing is committed, a failing entry is only tried again.
+/// Divides a writer's entries into groups, with one SQL transaction for each group. A group that keeps failing in the
+/// same way is halved, until one entry is left that is at fault. The other groups continue meanwhile. An entry is at
+/// fault if its group of one fails while others are committed. While nothing is committed, a failing entry is only
+/// retried.
 struct Isolation<Entry> {
     typealias Instant = ContinuousClock.Instant
 
     struct Group {
         fileprivate(set) var entries: [Entry]
         var lookUp = DecisionBatchWrite.LookUp.underOldClaims
-        /// True for a half of a group that failed: its next failure halves it again.
+        /// True for a half of a failed group. Its next failure halves it again.
         fileprivate var isPart = false
         fileprivate var readyAt: Instant?
         fileprivate var failures = 0
         fileprivate var lastCause: FailureCause?
-        /// The ledger's number of commits at the last failure as a single entry; nil before.
+        /// How many SQL transactions the ledger had committed at the last failure as a single entry; nil before.
         fileprivate var commits: Int?
-        /// The number of failures that came after commits of others.
+        /// The number of failures with commits of other groups in between.
         fileprivate var failuresAmongCommits = 0
 
         fileprivate init(_ entries: [Entry]) {
@@ -23,22 +24,23 @@ struct Isolation<Entry> {
     }
 
     enum Advice: Equatable {
-        /// The entries are tried again, behind the other groups.
+        /// The entries will be retried after the other groups.
         case goOn
-        /// The group is a single entry at fault, and was taken out.
+        /// The group is a single entry at fault, and was removed.
         case setAside
     }
 
-    /// The number of equal failures after which a whole batch is halved: some causes end by themselves.
+    /// The number of equal failures after which a whole batch is halved. Some causes end by themselves.
     static var failuresBeforeHalving: Int { 3 }
-    /// The number of failures of a single entry, each after commits of others, that prove it at fault.
+    /// The number of failures of a single entry, with commits of other groups in between, that prove it at fault.
     static var failuresOfCulprit: Int { 3 }
-    /// The seconds between two tries of a group, doubling from the shortest delay to the longest.
+    /// The shortest delay between two tries of a group, in seconds. The delay doubles up to `longestDelay`.
     static var shortestDelay: Double { 0.1 }
     static var longestDelay: Double { 2 }
-    /// The longest delay of a single failing entry, in seconds: each try may cost the others a time-out.
+    /// The longest delay of a single failing entry, in seconds. It is long, because each try may cost the others a
+    /// time-out.
     static var longestDelayOfOne: Double { 30 }
-    /// The most other groups that overtake a part before its turn, however fast they come.
+    /// The most other groups that go before a part, even if more groups are ready.
     static var mostBeforePart: Int { 4 }
 
     private var groups: [Group]
@@ -52,10 +54,10 @@ struct Isolation<Entry> {
     var isEmpty: Bool { groups.isEmpty }
     var count: Int { groups.reduce(0) { $0 + $1.entries.count } }
     var all: [Entry] { groups.flatMap(\.entries) }
-    /// True while parts of a batch wait for tries of their own. New entries must not wait for them.
+    /// True while parts of a failed batch wait for their tries. New entries must not wait for them.
     var isIsolating: Bool { groups.contains(where: \.isPart) }
 
-    /// Takes out the first group that may be tried now. Returns nil if all groups must wait.
+    /// Removes the first group that may be tried now, and returns it. Nil if all groups must wait.
     mutating func next(now: Instant) -> Group? {
         let ready = groups.indices.filter { (groups[$0].readyAt ?? now) <= now }
         let part = othersSincePart >= Self.mostBeforePart ? ready.first { groups[$0].isPart } : nil
@@ -65,10 +67,10 @@ struct Isolation<Entry> {
         return group
     }
 
-    /// The time from which the next group may be tried; nil if no group waits for a time.
+    /// When the next waiting group may be tried; nil if no group waits for a time.
     var readyAt: Instant? { groups.compactMap(\.readyAt).min() }
 
-    /// Removes the entries for which `isOut` is true, and returns them.
+    /// Removes the entries for which `isOut` returns true, and returns them.
     mutating func takeOut(where isOut: (Entry) -> Bool) -> [Entry] {
         guard groups.contains(where: { $0.entries.contains(where: isOut) }) else { return [] }
         let out = all.filter(isOut)
@@ -80,7 +82,7 @@ struct Isolation<Entry> {
     /// Adds the entries as the first group.
     mutating func add(_ entries: [Entry]) { groups.insert(Group(entries), at: 0) }
 
-    /// Puts the group first, with these of its entries.
+    /// Puts the group first, with only these of its entries.
     mutating func reschedule(_ group: Group, keeping entries: [Entry]) {
         guard !entries.isEmpty else { return }
         var group = group
@@ -88,9 +90,9 @@ struct Isolation<Entry> {
         groups.insert(group, at: 0)
     }
 
-    /// Halves a group in which the data of one entry is at fault for certain. Both halves come first.
+    /// Halves a group in which the data of one entry is certainly at fault. Puts both halves first.
     mutating func halve(_ group: Group) {
-        // The halves are no parts: the entries that can be stored are stored within moments.
+        // The halves are not parts: the entries that can be stored are stored within moments.
         groups.insert(
             contentsOf: group.halves.map { half in
                 var half = half
@@ -99,8 +101,8 @@ struct Isolation<Entry> {
             }, at: 0)
     }
 
-    /// Notes a failure.
-    /// - Parameter commits: the number of transactions that the ledger has committed so far.
+    /// Handles a failure.
+    /// - Parameter commits: how many SQL transactions the ledger has committed so far.
     mutating func failed(_ failed: Group, by cause: FailureCause, commits: Int, now: Instant) -> Advice {
         var group = failed
         group.failures = group.lastCause == cause ? group.failures + 1 : 1
@@ -114,7 +116,7 @@ struct Isolation<Entry> {
             groups.append(contentsOf: group.halves)
             return .goOn
         }
-        // The others need not wait for an entry that fails by itself.
+        // The other entries need not wait for an entry that fails by itself.
         if isSingle, cause.mayBeOfOne, group.failures >= Self.failuresBeforeHalving { group.isPart = true }
         let longest = isSingle && group.isPart ? Self.longestDelayOfOne : Self.longestDelay
         let delay = min(longest, Self.shortestDelay * Double(1 << min(group.failures - 1, 20)))

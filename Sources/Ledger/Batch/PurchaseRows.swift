@@ -1,20 +1,20 @@
 import Fulfillment
 import Postgres
 
-/// The rows of a batch's purchases, each kind in the order of its table's key.
+/// The rows of a batch's purchases, each kind in its table's key order.
 struct PurchaseRows {
     let grants: [GrantRow]
-    /// The finishes of transactions that were granted before.
+    /// The deliveries to report to Apple of transactions that were granted before.
     let finishes: [FinishRow]
     let holds: [HoldRow]
-    /// The holds that end with a grant.
+    /// The holds that end because their transaction is granted.
     let endedHolds: [(transaction: StoreTransactionID, player: PlayerID)]
 
     /// - Parameters:
     ///   - settlements: in the order of `decisions`.
-    ///   - newClaims: originals that nobody had claimed before this transaction.
+    ///   - newClaims: original transactions whose claim this SQL transaction inserted.
     init(_ decisions: [PendingDecision], _ settlements: [Settlement], newClaims: Set<StoreTransactionID>) {
-        // Sorts indices, because moving a row copies everything that it refers to.
+        // Sorts indices, because moving a row would copy everything that it refers to.
         var grants: [(decision: Int, grant: Int)] = []
         var holds: [HoldRow] = []
         var finishes: [FinishRow] = []
@@ -51,7 +51,7 @@ struct PurchaseRows {
         !grants.isEmpty && holds.isEmpty && endedHolds.isEmpty && grants.allSatisfy { $0.grant.revocation == nil }
     }
 
-    /// Inserts the rows. The claims of all purchases are inserted or locked before.
+    /// Inserts the rows. The claims of all purchases must be inserted or locked before.
     func insert(in session: PostgresSession) throws {
         guard try InsertGrants.run(grants, others: finishes, in: session) == grants.count,
             try InsertHolds.run(holds, in: session) == holds.count

@@ -1,8 +1,9 @@
-/// The number of a writer's rows in `partition_progress`, by which no two writers wait for each other's rows.
+/// The number of a writer's rows in `partition_progress`, so that two writers never wait for each other's rows.
 ///
-/// A writer that left a session behind takes another number: its rows may be locked for as long as that session hangs.
+/// A writer that left a hanging session behind takes another number, because that session may lock the old number's
+/// rows.
 struct WriterNumber {
-    /// The count of numbers that a writer takes in turn.
+    /// How many numbers a writer uses in turn.
     private static let turns: Int32 = 8
 
     private let number: Int32

@@ -2,17 +2,17 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The budget that all replicas share: one row for each app, endpoint and environment, by PostgreSQL's clock.
+/// The request budget that all replicas share: one row for each app, endpoint and environment, by PostgreSQL's clock.
 ///
-/// Give it a pool of its own, so that a lease of requests never waits behind a batch of decisions.
+/// Give it a pool of its own, so that a lease of requests never waits for a batch of decisions.
 public struct PostgresAppleBudget: AppleBudget {
-    /// The seconds that leases may reach ahead. A longer reach would make a new replica wait for the leases of all
-    /// others.
+    /// How far ahead leases may reach, in seconds. If it were longer, a new replica would have to wait for the leases
+    /// of all others.
     static let reachSeconds = 1.0
-    /// The longest hold in seconds, whatever Apple or a clock says.
+    /// The longest pause of all requests, in seconds, whatever Apple or a clock says.
     static let longestHoldSeconds = 3600.0
-    /// The seconds that a stored time may lie beyond the farthest regular one. A time farther ahead was written before
-    /// the clock was set back.
+    /// How far a stored time may exceed the farthest regular time, in seconds. If it exceeds it by more, the time was
+    /// written before the clock was set back.
     private static let clockToleranceSeconds = 5.0
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_apple_budget_sql)

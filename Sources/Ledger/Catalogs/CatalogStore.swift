@@ -2,12 +2,12 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The catalogs in the database. Every function throws a `PostgresError`.
+/// The catalogs in PostgreSQL. Every function throws a `PostgresError`.
 public struct CatalogStore: Sendable {
     public struct Stored: Sendable, Equatable {
-        /// The number of the import. Numbers rise, and some may be missing.
+        /// The number of the import. Numbers increase, but some may be missing.
         public let version: Int64
-        /// The catalog file as it was imported.
+        /// The imported file's text.
         public let document: String
         public let importedAt: Timestamp
     }
@@ -23,7 +23,7 @@ public struct CatalogStore: Sendable {
         self.pool = pool
     }
 
-    /// Returns the newest import's number; nil before the first import.
+    /// Returns the number of the newest import; nil before the first import.
     public func latestVersion() async throws -> Int64? {
         try await pool.run { session in
             let rows = try session.execute(Self.newestVersion)
@@ -31,7 +31,7 @@ public struct CatalogStore: Sendable {
         }
     }
 
-    /// Returns one version of the catalog; nil if there is no such version.
+    /// Returns one version of the catalog; nil if it does not exist.
     public func load(version: Int64) async throws -> Stored? {
         try await pool.run { session in
             let rows = try session.execute(Self.loading, [.int8(version)])
@@ -43,16 +43,16 @@ public struct CatalogStore: Sendable {
         }
     }
 
-    /// Makes the document the catalog, and returns its version. A document that equals the latest one keeps its
-    /// version.
-    /// - Parameter apps: the apps that grant missed purchases from now on, unless an earlier document said so.
+    /// Makes the document the newest catalog, and returns its version. If it equals the latest document, that version
+    /// stays.
+    /// - Parameter apps: the apps that grant missed purchases from now on, or since an earlier document.
     public func importDocument(_ document: String, granting apps: [BundleID]) async throws -> Int64 {
         let digest = Digest256(hashing: Array(document.utf8)).bytes
         return try await pool.run { session in
             try session.transaction { session in
                 try AdvisoryLock.catalog.take(in: session)
                 let version = try Self.enter(document, digest: digest, in: session)
-                // The import writes the times itself: a catalog that is replaced before any worker reads it counts too.
+                // The import writes these times itself, because the catalog may be replaced before a worker reads it.
                 try MissedPurchaseGrants.keep(apps.sorted(), since: version, in: session)
                 return version
             }

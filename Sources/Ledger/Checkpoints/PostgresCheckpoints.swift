@@ -3,8 +3,8 @@ import NamesAndTimes
 import PlantedFaults
 import Postgres
 
-/// One consumer group's checkpoints in PostgreSQL. A replica of PostgreSQL that has a checkpoint also has every
-/// decision that was committed before it.
+/// One consumer group's checkpoints in PostgreSQL. A standby that has a checkpoint also has every decision that was
+/// committed before it.
 public final class PostgresCheckpoints: OffsetCheckpoints {
     private static let reading = LedgerSQL.statement(PackageResources.find_offset_checkpoints_sql)
     private static let adopting = LedgerSQL.statement(PackageResources.adopt_durable_offsets_sql)
@@ -15,7 +15,7 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
     private static let findingLostClaims = LedgerSQL.statement(PackageResources.find_lost_claims_sql)
     private static let endingLostClaims = LedgerSQL.statement(PackageResources.update_lost_claims_sql)
     private static let departing = LedgerSQL.statement(PackageResources.increment_departures_sql)
-    /// Makes the COMMIT of this SQL transaction wait for the disk, and with it all earlier commits.
+    /// Makes COMMIT of this SQL transaction wait for the disk. The disk then also has all earlier commits.
     private static let waitingForDisk = PostgresStatement(
         """
         SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'

@@ -6,8 +6,8 @@ enum ChangeClaims {
     private static let updating = LedgerSQL.statement(PackageResources.update_claims_sql)
     private static let deleting = LedgerSQL.statement(PackageResources.delete_claims_sql)
 
-    /// Updates and deletes claims. Both lists are sorted by original transaction, and this SQL transaction has locked
-    /// every row.
+    /// Updates and deletes claims. Both lists must be sorted by original transaction, and all their rows locked by this
+    /// SQL transaction.
     static func run(
         update: [(original: StoreTransactionID, claim: LedgerView.Claim)], delete: [StoreTransactionID],
         in session: PostgresSession

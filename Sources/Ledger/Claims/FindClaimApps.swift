@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Finds the subscriptions that others continue, and their apps.
+/// Finds the apps of subscriptions that other subscriptions continue.
 enum FindClaimApps {
     private static let statement = LedgerSQL.statement(PackageResources.find_claim_apps_sql)
 
@@ -12,8 +12,8 @@ enum FindClaimApps {
         let app: StoreApp
     }
 
-    /// Enters into the view which of these apps have a grant, a hold or a subscription under each continued
-    /// subscription. The claims are locked. There is no round trip if none of them has an owner.
+    /// Adds to the view which of these apps have a grant, a hold or a subscription under a continued subscription. The
+    /// claims must be locked. If none of these claims has an owner, there is no round trip.
     static func run(
         _ following: Set<Following>, into view: inout LedgerView, in session: PostgresSession
     ) throws {

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Finds the claims under which transactions are granted or held: the claims of their originals and of their periods.
+/// Finds the claims of granted or held transactions: those of their original transactions and of their periods.
 package enum FindOriginals {
     private static let statement = LedgerSQL.statement(PackageResources.find_originals_sql)
 

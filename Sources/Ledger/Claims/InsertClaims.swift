@@ -13,13 +13,13 @@ struct ClaimRow: Sendable, Equatable {
 enum InsertClaims {
     private static let statement = LedgerSQL.statement(PackageResources.insert_claims_sql)
 
-    /// Inserts the claims that are free, and returns their ids. `claims` are sorted by original transaction.
+    /// Inserts the claims that do not exist, and returns their ids. `claims` must be sorted by original transaction.
     static func run(_ claims: [ClaimRow], in session: PostgresSession) throws -> Set<StoreTransactionID> {
         guard let call = call(claims) else { return [] }
         return try fresh(session.execute(call.statement, call.parameters), of: claims)
     }
 
-    /// Inserts claims and finds the facts of risk, in one round trip at the beginning of an SQL transaction.
+    /// Inserts claims and reads the facts of risk, in one round trip at the start of an SQL transaction.
     static func run(
         _ claims: [ClaimRow], with risk: FindRisk, in session: PostgresSession
     ) throws -> (fresh: Set<StoreTransactionID>, risk: RiskFacts) {

@@ -5,7 +5,7 @@ import Postgres
 package enum LockClaims {
     private static let statement = LedgerSQL.statement(PackageResources.lock_claims_sql)
 
-    /// Locks the existing claims until COMMIT, and returns them. `originals` are sorted, because every writer locks
+    /// Locks the existing claims until COMMIT, and returns them. `originals` must be sorted, because every writer locks
     /// claims in that order.
     package static func run(
         _ originals: [StoreTransactionID], in session: PostgresSession

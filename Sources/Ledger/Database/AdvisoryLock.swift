@@ -1,9 +1,9 @@
 import Postgres
 
-/// A lock for work that only one replica at a time does. Held until COMMIT or ROLLBACK, so that it also works behind a
+/// A lock for work that only one replica does at a time. It lasts until COMMIT or ROLLBACK, so it also works behind a
 /// pooler.
 enum AdvisoryLock: Int64 {
-    // The numbers are "rcpt" in ASCII and a count. Any number would do that no other program in the database takes.
+    // "rcpt" in ASCII, and a number. Another program in the database must not use the same numbers.
     case schema = 0x7263_7074_0001
     case catalog = 0x7263_7074_0002
     case retention = 0x7263_7074_0003

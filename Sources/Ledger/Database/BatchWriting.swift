@@ -2,11 +2,11 @@ import Fulfillment
 import Postgres
 
 enum BatchWriting {
-    /// Writes rows in one transaction. If PostgreSQL refuses their data, each row gets a transaction of its own. Throws a
-    /// `PostgresError`.
+    /// Writes rows in one SQL transaction. If PostgreSQL refuses their data, each row gets its own SQL transaction.
+    /// Throws a `PostgresError`.
     /// - Parameters:
     ///   - refused: the value for a row whose data PostgreSQL refuses.
-    ///   - write: runs one transaction, and returns its values.
+    ///   - write: runs one SQL transaction, and returns its values.
     static func run<Row, Value>(
         _ rows: [Row], refused: Value, write: ([Row]) async throws -> Durable<[Value]>
     ) async throws -> Durable<[Value]> {

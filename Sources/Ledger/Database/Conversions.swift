@@ -11,7 +11,7 @@ extension PostgresUUID {
 }
 
 extension Timestamp {
-    /// The microseconds since 1970, kept within the years 0001 to 9999: PostgreSQL refuses times far outside.
+    /// The microseconds since 1970, limited to the years 0001 to 9999, because PostgreSQL refuses times far outside.
     var microseconds: Int64 {
         min(max(milliseconds, Self.earliest), Self.latest) * 1000
     }
@@ -21,8 +21,8 @@ extension Timestamp {
 }
 
 enum ArrayLiteral {
-    /// Returns PostgreSQL's text form of a one-dimensional text array. `unnest` takes no array of arrays of unequal
-    /// lengths.
+    /// Returns a one-dimensional text array in PostgreSQL's text form. `unnest` does not accept an array of arrays with
+    /// different lengths.
     static func text(_ identifiers: some Collection<Identifier>) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(identifiers.reduce(2) { $0 + 3 + $1.text.utf8.count })
@@ -60,12 +60,12 @@ extension PostgresParameter {
 }
 
 extension PostgresRows {
-    /// Returns nil if the column is null.
+    /// Returns nil if the column is NULL.
     package func timestamp(_ row: Int, _ column: PostgresColumn) -> Timestamp? {
         timestampMicroseconds(row, column).map { Timestamp(milliseconds: $0 / 1000) }
     }
 
-    /// Returns a stored event; nil if the column is null, or if its bytes are no event's.
+    /// Returns a stored event; nil if the column is NULL, or if its bytes are not an event.
     /// - Parameter period: the column with the `period_id` of the event's grant.
     func event(
         _ row: Int, _ column: PostgresColumn, ofPeriod period: PostgresColumn
@@ -81,7 +81,7 @@ extension PostgresRow {
         timestampMicroseconds(name).map { Timestamp(milliseconds: $0 / 1000) }
     }
 
-    /// Returns a purchase's time; nil for 1970, which the ledger stores for a time that it could not read.
+    /// Returns a purchase's time; nil for 1970, which the ledger stores for an unreadable time.
     package func purchaseTime(_ name: Name) -> Timestamp? {
         timestamp(name).flatMap { $0.milliseconds == 0 ? nil : $0 }
     }

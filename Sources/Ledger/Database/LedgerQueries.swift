@@ -1,7 +1,7 @@
 import Postgres
 
 extension PostgresPool {
-    /// Changes one row if its lease is still this one. In the statement $1 is the row's id and $2 the lease.
+    /// Changes one row if it still has this lease. In `statement`, $1 is the row's id and $2 the lease.
     func change(
         _ id: PostgresParameter, leasedAs lease: Int64, by statement: PostgresStatement,
         _ more: [PostgresParameter] = []
@@ -11,7 +11,7 @@ extension PostgresPool {
         }
     }
 
-    /// Returns the count in the only row of a statement.
+    /// Returns the count in the statement's only row.
     package func count(
         _ name: StaticString, of statement: PostgresStatement, _ parameters: [PostgresParameter] = []
     ) async throws -> Int {

@@ -2,20 +2,20 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The subscriptions of one write. They take in facts one after the other; the changed ones and their events are to be
-/// written.
+/// The subscriptions of one write. It applies facts to them one after the other, and collects the changed subscriptions
+/// and their events for the write.
 struct HeardSubscriptions {
     private var subscriptions: [StoreTransactionID: Subscription]
     private var checked: Set<StoreTransactionID> = []
     private var touched: Set<StoreTransactionID> = []
-    /// The subscriptions of which a lost state of the database may have published another state, and of which no event
-    /// was made since.
+    /// Subscriptions that have had no event since a fall back of the database. The database may have published another
+    /// state of them before, which it lost.
     private var fromBeforeFall: Set<StoreTransactionID>
-    /// The facts about new subscriptions from before they had an owner.
+    /// The facts about new subscriptions from the time without an owner.
     var unowned: [StoreTransactionID: UnownedSubscription] = [:]
-    /// The first revisions of new subscriptions that do not begin with 1.
+    /// The first revision of each new subscription that does not start with 1.
     var firstRevisions: [StoreTransactionID: Int32] = [:]
-    /// The events with the place of their cause.
+    /// The events, each with the index of the fact that caused it.
     private(set) var events: [(event: OutcomeEvent, source: SubscriptionWrite.Source, place: Int)] = []
 
     init(_ known: [StoreTransactionID: Subscription], fromBeforeFall: Set<StoreTransactionID>) {
@@ -30,13 +30,12 @@ struct HeardSubscriptions {
         var goesOn = false
         var hearing: Subscription.Hearing
         if let known = subscriptions[original] {
-            // A fact of another app, or of the other environment, says nothing about this subscription.
+            // A fact of another app, or of another environment, is not about this subscription.
             guard known.bundleID == told.fact.bundleID, known.environment == told.fact.environment else { return }
             subscription = known
             subscription.player = told.owner
             hearing = subscription.hear(told.fact, told.search, bringsPeriod: told.bringsPeriod)
-            // A confirmed subscription needs no check, and so no later check would publish its state anew: this fact
-            // does.
+            // A confirmed subscription needs no check, so no later check would publish its state again. This fact does.
             if isCheck || hearing == .confirmed, hearing != .changed, fromBeforeFall.contains(original) {
                 subscription.tellAnew(above: known.revision)
                 hearing = .changed
@@ -61,7 +60,7 @@ struct HeardSubscriptions {
         }
     }
 
-    /// The subscriptions to be written, sorted by original transaction.
+    /// The subscriptions to write, sorted by original transaction.
     var written: [Subscription] {
         touched.sorted().compactMap { subscriptions[$0] }
     }

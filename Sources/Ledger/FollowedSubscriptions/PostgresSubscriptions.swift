@@ -3,13 +3,13 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Subscriptions in PostgreSQL, for workers that ask Apple about them. Every function throws a `PostgresError`.
+/// Subscriptions in PostgreSQL, for workers that check them with Apple. Every function throws a `PostgresError`.
 public struct PostgresSubscriptions: FollowedSubscriptions {
-    /// The seconds of a lease by PostgreSQL's clock, in which a worker asks about one subscription: longer than Apple
-    /// may take for a few pages. Each earlier lease that did not end in order doubles the time, up to eight times.
+    /// The seconds of a lease, by PostgreSQL's clock, in which a worker checks one subscription. It is longer than
+    /// Apple may take for a few pages. Each earlier lease without a result doubles the time, up to eight times.
     public static let leaseSeconds = 120.0
-    /// The seconds for which no worker asks Apple about a subscription whose answer the database refused: it would
-    /// refuse the same answer again.
+    /// The seconds until the next check of a subscription for which the database refused Apple's answer. The database
+    /// would refuse the same answer again.
     static let refusedSeconds = 86_400.0
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_subscriptions_sql)
@@ -40,8 +40,7 @@ public struct PostgresSubscriptions: FollowedSubscriptions {
         }
     }
 
-    /// Leases one subscription, due or not, even if another worker has it. Returns nil if there is no such
-    /// subscription.
+    /// Leases one subscription, even if it is not due or another worker has it. Returns nil if it does not exist.
     public func lease(_ original: StoreTransactionID) async throws -> LeasedSubscription? {
         try await pool.run { [leaseSeconds] session in
             let rows = try session.execute(Self.leasingChosen, [.text(original.text), .float8(leaseSeconds)])

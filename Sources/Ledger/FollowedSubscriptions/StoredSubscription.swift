@@ -24,7 +24,7 @@ package struct SubscriptionColumns {
     }
 }
 
-/// The columns of `find_subscriptions`, and of the statements that lease.
+/// The columns of `find_subscriptions`, and of the statements that lease subscriptions.
 struct FollowedColumns {
     let shown: SubscriptionColumns
     let periodBeganAt, stateToldAt, willRenewToldAt, renewalProductToldAt, tries, historySince: PostgresColumn

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Writes Apple's answer about a subscription in one SQL transaction, in the order of decisions: it locks sorted claims
+/// Writes Apple's answer about a subscription in one SQL transaction. Like a batch of decisions, it locks sorted claims
 /// before it changes anything under them.
 struct SubscriptionCheckWrite: Sendable {
     private static let rescheduling = LedgerSQL.statement(PackageResources.reschedule_subscription_sql)
@@ -25,7 +25,7 @@ struct SubscriptionCheckWrite: Sendable {
                 let told = findings.facts.map { ($0.originalTransactionID, receipt) }
                 try SubscriptionWrite.keep(Dictionary(told, uniquingKeysWith: { $1 }), in: session)
             }
-            // A written answer has ended the lease. An answer about a subscription without an owner is not written: its
+            // Writing the answer has ended the lease. For a subscription without an owner nothing was written, so its
             // lease ends here.
             if !isOwned(claims) { try endChecks(in: session) }
             return events
@@ -33,8 +33,7 @@ struct SubscriptionCheckWrite: Sendable {
     }
 
     /// Locks the claims of all named subscriptions and of the subscriptions that they continue. Inserts a missing claim
-    /// without an owner. A grant under one of them at the same time waits for this SQL transaction, or this one waits
-    /// for it.
+    /// without an owner. So this SQL transaction and a concurrent grant under one of them wait for each other.
     private func lockClaims(
         with revoked: [NotifiedTransaction], in session: PostgresSession
     ) throws -> [StoreTransactionID: LedgerView.Claim] {
@@ -47,7 +46,7 @@ struct SubscriptionCheckWrite: Sendable {
         originals.formUnion(revoked.map(\.purchase.originalTransactionID))
         originals.formUnion(revoked.compactMap(\.period))
         let sorted = originals.sorted()
-        // Apple's answer about a subscription concerns only the app of the subscription.
+        // Apple's answer about a subscription is only about its app.
         let fresh = try InsertClaims.run(
             sorted.map {
                 ClaimRow(original: $0, player: nil, bundleID: check.leased.bundleID, grantedTransaction: nil)
@@ -55,7 +54,7 @@ struct SubscriptionCheckWrite: Sendable {
         return try LockClaims.run(sorted.filter { !fresh.contains($0) }, in: session)
     }
 
-    /// Returns the transactions whose grants are in force. Leaves out a period that was never granted: Apple's
+    /// Returns the transactions whose grants are in force. Leaves out a period that was never granted, because Apple's
     /// notification of its refund, or of the reversal, may still come.
     private func granted(
         of shown: [NotifiedTransaction], in session: PostgresSession
@@ -65,7 +64,7 @@ struct SubscriptionCheckWrite: Sendable {
         return shown.filter { grants[$0.purchase.transactionID].map { !$0.isRevoked } ?? false }
     }
 
-    /// Revokes the grants whose refunds Apple's answer shows, as Apple's notifications would. A refund counts once.
+    /// Revokes grants whose refunds Apple's answer shows, as Apple's notifications would. A refund counts once.
     private func revoke(
         _ revoked: [NotifiedTransaction], under claims: [StoreTransactionID: LedgerView.Claim],
         in session: PostgresSession
@@ -76,13 +75,13 @@ struct SubscriptionCheckWrite: Sendable {
         return effects.compactMap { if case .published(let event) = $0 { event } else { nil } }
     }
 
-    /// Returns whether the subscription has an owner who gets its events. Without an owner no worker asks Apple about
-    /// it again before another fact about it comes.
+    /// Returns whether the subscription has an owner who gets its events. Without an owner, no worker checks it again
+    /// before another fact about it comes.
     private func isOwned(_ claims: [StoreTransactionID: LedgerView.Claim]) -> Bool {
         claims[check.leased.originalTransactionID]?.player.map { !$0.isPseudonym } ?? false
     }
 
-    /// Ends the lease and schedules no further check. Nothing happens if the lease is over.
+    /// Ends the lease, and sets no further check. Does nothing if the lease is over.
     private func endChecks(in session: PostgresSession) throws {
         try session.execute(
             Self.rescheduling,

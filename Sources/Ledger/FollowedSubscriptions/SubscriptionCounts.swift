@@ -1,13 +1,13 @@
 import Fulfillment
 import Postgres
 
-/// The numbers of followed subscriptions by state, and of overdue checks, for metrics.
+/// The numbers of followed subscriptions in each state, and of overdue checks, for metrics.
 public struct SubscriptionCounts: Sendable, Equatable {
     /// The seconds after which a due check counts as overdue.
     static let overdueSeconds = 3600.0
 
-    /// The count of each state, up to `LedgerCounts.maximum`; 0 for a state without subscriptions. Empty where states
-    /// were not counted.
+    /// The count of each state, up to `LedgerCounts.maximum`; 0 for a state without subscriptions. Empty if states were
+    /// not counted.
     public let states: [SubscriptionState: Int]
     public let overdue: Int
 
@@ -15,8 +15,8 @@ public struct SubscriptionCounts: Sendable, Equatable {
 
     /// Throws a `PostgresError`.
     /// - Parameters:
-    ///   - followed: the apps whose subscriptions Apple is asked about.
-    ///   - countsStates: whether to count states, which costs more than counting overdue subscriptions.
+    ///   - followed: the apps whose subscriptions receiptd checks with Apple.
+    ///   - countsStates: whether to count states, which costs more than counting overdue checks.
     public static func read(
         followed: [BundleID], countsStates: Bool, from pool: PostgresPool
     ) async throws -> SubscriptionCounts {

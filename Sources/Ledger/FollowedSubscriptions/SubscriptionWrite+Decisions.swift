@@ -2,12 +2,12 @@ import Fulfillment
 import Postgres
 
 extension SubscriptionWrite {
-    /// Writes the facts about subscriptions in a batch's evidence, once its purchases are in the tables. Returns each
-    /// decision's events by the decision's place. Without facts there is no round trip.
+    /// Writes the subscription facts in a batch's evidence, after its purchases are in the tables. Returns each
+    /// decision's events by the decision's index. Without facts there is no round trip.
     /// - Parameters:
-    ///   - outcomes: returns the outcomes of the purchases of the decision at a place.
-    ///   - repeated: returns those purchases of the decision at a place whose period another transaction was granted
-    ///     for: seats, which are no period of their own.
+    ///   - outcomes: returns the outcomes of the purchases of the decision at an index.
+    ///   - repeated: returns the purchases of the decision at an index whose period was granted for another
+    ///     transaction. They add seats, and are not periods of their own.
     ///   - claims: the claims of the decisions, locked and settled.
     static func write(
         _ decisions: [PendingDecision], outcomes: (Int) -> [TransactionOutcome],

@@ -9,17 +9,17 @@ enum SubscriptionWrite {
         let fact: SubscriptionFact
         let owner: PlayerID
         let source: Source
-        /// The check whose answer has the fact; nil if Apple was not asked.
+        /// The check whose answer has the fact; nil if the fact did not come from a check.
         var check: SubscriptionCheck?
         /// The app's policy for missed periods.
         var search = MissedPeriodSearch.never
-        /// True if the caller enters the period too, or has granted it. Otherwise a worker asks Apple for it.
+        /// True if the caller writes the period too, or has granted it. If false, a worker requests it from Apple.
         let bringsPeriod: Bool
         let at: Timestamp
     }
 
-    /// The record that an event goes back to. An event without a record is published by a worker that sweeps the
-    /// outbox, should this process die.
+    /// The record to which an event belongs. If an event has no record and this process dies, a worker that sweeps the
+    /// outbox publishes the event.
     struct Source {
         var topic = ""
         var partition: Int32 = 0
@@ -33,12 +33,12 @@ enum SubscriptionWrite {
     private static let writingReceipts = LedgerSQL.statement(PackageResources.upsert_subscription_receipts_sql)
     private static let passingOn = LedgerSQL.statement(PackageResources.pass_on_claims_sql)
 
-    /// Applies facts in the SQL transaction of their source, with the claims of their originals locked. Enters their
+    /// Applies facts in the SQL transaction of their source, with the claims of their originals locked. Inserts their
     /// events into the outbox, and returns them.
     /// - Parameters:
-    ///   - periods: the announced purchases that are entered with the facts.
-    ///   - catalog: the catalog in force. Only apps that follow renewals have subscriptions; a fact about another app's
-    ///     subscription is only kept, because it may name a grace period.
+    ///   - periods: the announced purchases that are written with the facts.
+    ///   - catalog: the newest catalog. Only apps that follow renewals have subscriptions. A fact of another app is
+    ///     only kept, because it may name a grace period.
     static func apply(
         _ facts: [SubscriptionFact], with periods: [AnnouncedPurchase], at now: Timestamp, catalog: Catalog,
         in session: PostgresSession
@@ -46,8 +46,8 @@ enum SubscriptionWrite {
         try apply(facts, with: periods, of: nil, at: now, catalog: catalog, in: session)
     }
 
-    /// Applies facts in the same way, also of Apple's answer to a check.
-    /// - Parameter check: the check that brought the facts; nil if Apple was not asked.
+    /// Like the function above, but also for Apple's answer to a check.
+    /// - Parameter check: the check whose answer has the facts; nil if they did not come from a check.
     static func apply(
         _ facts: [SubscriptionFact], with periods: [AnnouncedPurchase] = [], of check: SubscriptionCheck?,
         at now: Timestamp, catalog: Catalog, in session: PostgresSession
@@ -69,15 +69,15 @@ enum SubscriptionWrite {
             return Told(
                 fact: heard, owner: owner, source: .none, check: check,
                 search: catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never,
-                // A period in the answer to a check is entered, or grants nothing.
+                // The period in a check's answer is written with it, or grants nothing.
                 bringsPeriod: check != nil || period != nil, at: now)
         }
         return try write(told, in: session).map(\.event)
     }
 
-    /// Returns, by transaction, the beginning of the period that a transaction adds seats to. Apple reports added seats
-    /// by a transaction of their own. A fact about seats must not begin a period of its own, by which they would pass
-    /// for goods.
+    /// Returns, by transaction, the start of the period to which a transaction adds seats. Apple reports added seats as
+    /// a transaction of its own. A fact about seats must not start a new period, because the period would then be
+    /// delivered.
     private static func beginsOfSeats(
         among periods: [AnnouncedPurchase], in session: PostgresSession
     ) throws -> [StoreTransactionID: Timestamp] {
@@ -92,7 +92,7 @@ enum SubscriptionWrite {
         return began
     }
 
-    /// Gives a subscription without an owner the owner of the subscription that it goes on from.
+    /// Gives a subscription without an owner the owner of the subscription that it continues.
     private static func passOn(
         _ facts: [SubscriptionFact], to owners: inout [StoreTransactionID: PlayerID], in session: PostgresSession
     ) throws {
@@ -119,7 +119,7 @@ enum SubscriptionWrite {
 
     /// Writes facts in the SQL transaction of their source, after its grants, with their claims locked. A subscription
     /// without a grant gets no row. It takes two round trips, more for new subscriptions, and none without facts.
-    /// Returns the events, each with the place of its fact in `told`.
+    /// Returns the events, each with the index of its fact in `told`.
     static func write(_ told: [Told], in session: PostgresSession) throws -> [(event: OutcomeEvent, place: Int)] {
         guard !told.isEmpty else { return [] }
         let originals = Set(told.map(\.fact.originalTransactionID)).sorted()
@@ -141,7 +141,7 @@ enum SubscriptionWrite {
         for (place, one) in told.enumerated() {
             let original = one.fact.originalTransactionID
             guard subscriptions[original] != nil || letIn.originals.contains(original) else { continue }
-            // The subscription of an erased player stays as it was: nobody gets its events.
+            // The subscription of an erased player does not change, because nobody gets its events.
             if !one.owner.isPseudonym { heard.hear(one, at: place) }
         }
         guard !heard.written.isEmpty else { return [] }
@@ -151,7 +151,7 @@ enum SubscriptionWrite {
         return heard.events.filter { ids.contains($0.event.eventID) }.map { ($0.event, $0.place) }
     }
 
-    /// Keeps the newest receipt of each subscription. A worker asks Apple with it next.
+    /// Stores the newest receipt of each subscription. A worker sends it to Apple in the next check.
     static func keep(_ receipts: [StoreTransactionID: [UInt8]], in session: PostgresSession) throws {
         guard !receipts.isEmpty else { return }
         let sorted = receipts.sorted { $0.key < $1.key }

@@ -2,14 +2,14 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Apple's facts about subscriptions without a row in `subscriptions`: nothing is granted yet, or the app does not follow
-/// renewals. The first row takes them over.
+/// Apple's facts about subscriptions without a row in `subscriptions`. Nothing is granted yet, or the app does not
+/// follow renewals. When a subscription gets its row, the row takes over these facts.
 enum UnownedSubscriptions {
     private static let finding = LedgerSQL.statement(PackageResources.find_unowned_subscriptions_sql)
     private static let writing = LedgerSQL.statement(PackageResources.upsert_unowned_subscriptions_sql)
     private static let taking = LedgerSQL.statement(PackageResources.take_unowned_subscriptions_sql)
 
-    /// Keeps facts in the SQL transaction of their source, with the claims of their originals locked. It takes one
+    /// Stores facts in the SQL transaction of their source, with the claims of their originals locked. It takes one
     /// round trip, a second one if a fact is new, and none without facts.
     static func keep(_ facts: [SubscriptionFact], in session: PostgresSession) throws {
         let telling = facts.filter { UnownedSubscription($0) != nil }
@@ -38,7 +38,7 @@ enum UnownedSubscriptions {
             ])
     }
 
-    /// Returns the kept facts about these originals.
+    /// Returns the stored facts about these originals.
     /// - Parameter originals: sorted.
     static func find(
         _ originals: [StoreTransactionID], in session: PostgresSession
@@ -46,19 +46,19 @@ enum UnownedSubscriptions {
         try read(session.execute(finding, [.identifiers(originals)])).told
     }
 
-    /// The result for originals that had no row in `subscriptions`.
+    /// What `take` found for originals without a row in `subscriptions`.
     struct LetIn {
-        /// The originals that get a row, because something is granted under them or under the original that they go on
-        /// from.
+        /// The originals that get a row, because something is granted under them or under the original that they
+        /// continue.
         var originals: Set<StoreTransactionID> = []
-        /// The earlier facts about these originals. They leave `unowned_subscriptions` with COMMIT.
+        /// The earlier facts about these originals. COMMIT deletes them from `unowned_subscriptions`.
         var told: [StoreTransactionID: UnownedSubscription] = [:]
-        /// The first revision of each original of which a lost state of the database may have published revisions.
+        /// The first revision of each original for which a lost state of the database may have published revisions.
         var firstRevisions: [StoreTransactionID: Int32] = [:]
     }
 
-    /// Takes the kept facts out of the table, after the grants of this SQL transaction, with the claims of the
-    /// originals locked. A hold lets no subscription in: nothing is delivered yet, and an operator may refuse it.
+    /// Removes stored facts from the table, after the grants of this SQL transaction, with the claims of the originals
+    /// locked. A hold is not enough for a row, because nothing is delivered yet, and an operator may refuse it.
     /// - Parameter facts: facts about originals without a row in `subscriptions`.
     static func take(_ facts: [SubscriptionFact], in session: PostgresSession) throws -> LetIn {
         let previous = Dictionary(facts.map { ($0.originalTransactionID, $0.previousOriginalTransactionID) }) {

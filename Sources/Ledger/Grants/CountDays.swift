@@ -2,18 +2,18 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The counts behind daily limits. Each count is locked until COMMIT, so that the next writer under a limit sees this
-/// SQL transaction's grants. The ledger counts the grants themselves: a counter could part from them. A grant from
-/// before the product had a limit counts; a wholly revoked grant does not.
+/// Counts grants for daily limits. Each count is locked until COMMIT, so that the next writer under the limit sees this
+/// SQL transaction's grants. The ledger counts the grants themselves, because a separate counter could differ from
+/// them. A grant from before the limit counts; a wholly revoked grant does not.
 enum CountDays {
     private static let locking = LedgerSQL.statement(PackageResources.lock_daily_counts_sql)
     private static let counting = LedgerSQL.statement(PackageResources.count_daily_grants_sql)
 
-    /// Locks the counts and reads them, after the claims are locked and before tokens are.
+    /// Locks the counts and reads them. Claims must be locked before, and tokens after.
     static func run(_ counts: Set<DailyCount>, in session: PostgresSession) throws -> [DailyCount: Int] {
         guard !counts.isEmpty else { return [:] }
         let given = Array(counts)
-        // Every writer takes these locks in the order of their own numbers, not of the days.
+        // Every writer takes these locks in the order of their numbers, not of the days.
         try session.execute(locking, [.int8Array(Set(given.map(\.lock)).sorted())])
         let rows = try session.execute(
             counting,
@@ -33,7 +33,7 @@ enum CountDays {
 }
 
 extension DailyCount {
-    /// The number of an advisory lock. Two counts that share a number only wait for each other.
+    /// The number of an advisory lock. If two counts share a number, they only wait for each other.
     fileprivate var lock: Int64 {
         Int64(bitPattern: NameBasedUUID("daily limit", bundleID.text, player.text, product.text, String(day)).high)
     }

@@ -5,8 +5,8 @@ import Postgres
 enum FindGrantedPeriods {
     private static let statement = LedgerSQL.statement(PackageResources.find_granted_periods_sql)
 
-    /// Enters into the view the periods of `purchases` that are granted and not wholly revoked. The claims of their
-    /// originals are locked. There is no round trip without purchases.
+    /// Adds to the view which periods of `purchases` are granted and not wholly revoked. The claims of their originals
+    /// must be locked. Without purchases there is no round trip.
     static func run(
         of purchases: some Sequence<PeriodPurchase>, into view: inout LedgerView, in session: PostgresSession
     ) throws {

@@ -5,7 +5,7 @@ import Postgres
 enum FindGrants {
     private static let statement = LedgerSQL.statement(PackageResources.find_grants_sql)
 
-    /// Finds grants. Reads the event of a grant only if one of `submissions` won it.
+    /// Finds grants. Reads a grant's event only if one of `submissions` won the grant.
     static func run(
         _ transactions: [StoreTransactionID], submissions: some Sequence<NameBasedUUID>, in session: PostgresSession
     ) throws -> [StoreTransactionID: LedgerView.Grant] {

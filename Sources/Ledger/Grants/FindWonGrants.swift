@@ -2,17 +2,17 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Finds the earlier grants of submissions that are refused as a whole now. It searches the grants of their players: an
-/// index by submission would cost every grant, and few submissions are refused so.
+/// Finds the earlier grants of submissions that are now rejected as a whole. It searches the grants of their players.
+/// An index by submission would make every grant slower, and few submissions need this.
 enum FindWonGrants {
     private static let statement = LedgerSQL.statement(PackageResources.find_won_grants_sql)
 
-    /// Returns nil, without a round trip, if no submission is refused so.
+    /// Returns nil, without a round trip, if no submission is rejected as a whole.
     static func run(
         _ refused: [PendingDecision], in session: PostgresSession
     ) throws -> [NameBasedUUID: [LedgerView.WonTransaction]]? {
         guard !refused.isEmpty else { return nil }
-        // Each submission once: its grants are listed in the order of these rows.
+        // Each submission once, because its grants are listed in the order of these rows.
         let players = Dictionary(refused.map { ($0.identity, $0.submission.playerID) }, uniquingKeysWith: { $1 })
         let wanted = Array(players)
         let rows = try session.execute(

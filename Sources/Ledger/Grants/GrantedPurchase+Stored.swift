@@ -34,8 +34,8 @@ struct GrantColumns {
 }
 
 extension GrantRevocations {
-    /// Reads the revocations of a grant. Another system, or a version before 6, knows only `revoked_at` and writes
-    /// Apple's refunds there.
+    /// Reads the revocations of a grant. Another system, or a version before 6, writes Apple's refunds only to
+    /// `revoked_at`.
     init(_ rows: PostgresRows, _ row: Int, _ columns: GrantColumns) {
         guard let revokedAt = rows.timestamp(row, columns.revokedAt) else {
             self.init()

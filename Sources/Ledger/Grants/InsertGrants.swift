@@ -5,11 +5,11 @@ import Postgres
 struct GrantRow {
     let grant: Settlement.NewGrant
     let decision: PendingDecision
-    /// True if this SQL transaction made the claim of the original transaction. Apple has then not announced the
-    /// purchase, because an announcement makes that claim.
+    /// True if this SQL transaction inserted the claim of the original transaction. Then Apple has not announced the
+    /// purchase, because an announcement inserts that claim.
     var hasNewClaim = false
 
-    /// True if Apple may have announced the purchase before, or a period or subscription that goes on from it.
+    /// True if Apple may have announced the purchase, or a period or subscription that continues it.
     fileprivate var mayBeAwaited: Bool {
         !hasNewClaim || grant.kind != .consumable && grant.kind != .nonConsumable || grant.purchase.expiresAt != nil
     }
@@ -44,8 +44,8 @@ struct FinishRow {
 enum InsertGrants {
     private static let statement = LedgerSQL.statement(PackageResources.insert_grants_sql)
 
-    /// Inserts grants, and returns the number of new ones. `rows` are sorted by transaction.
-    /// - Parameter others: deliveries of earlier grants, which workers report to Apple too.
+    /// Inserts grants, and returns the number of new ones. `rows` must be sorted by transaction.
+    /// - Parameter others: deliveries of earlier grants, which workers also report to Apple.
     static func run(_ rows: [GrantRow], others: [FinishRow] = [], in session: PostgresSession) throws -> Int {
         guard !rows.isEmpty || !others.isEmpty else { return 0 }
         return try session.execute(statement, parameters(rows, others: others)).count
@@ -83,7 +83,7 @@ enum InsertGrants {
         ]
     }
 
-    /// Returns Apple's values that decide nothing, null if Apple gave none.
+    /// Returns Apple's values that the rules do not need; NULL where Apple gave none.
     private static func toldColumns(_ rows: [GrantRow]) -> [PostgresParameter] {
         let told = rows.map(\.grant.purchase.told)
         return [
@@ -97,8 +97,8 @@ enum InsertGrants {
         ]
     }
 
-    /// Returns an empty array if all values are null, as in a batch of receipts: `unnest` fills up a shorter array with
-    /// nulls.
+    /// Returns an empty array if all values are NULL, as in a batch of receipts. `unnest` fills a shorter array with
+    /// NULLs.
     private static func sparse<Value>(
         _ values: [Value?], _ parameter: ([Value?]) -> PostgresParameter
     ) -> PostgresParameter {

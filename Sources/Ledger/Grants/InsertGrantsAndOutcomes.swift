@@ -4,12 +4,12 @@ import Postgres
 /// Writes a batch's grants and its outcomes in one statement.
 enum InsertGrantsAndOutcomes {
     private static let statement = LedgerSQL.statement(PackageResources.insert_grants_and_outcomes_sql)
-    /// The same statement with `ON CONFLICT DO NOTHING`. `ConflictWatch` says when a batch uses it.
+    /// The same statement with `ON CONFLICT DO NOTHING`. `ConflictWatch` decides when a batch uses it.
     private static let lookingForConflicts = LedgerSQL.statement(
         PackageResources.insert_missing_grants_and_outcomes_sql)
 
-    /// Returns the number of new grants, the number of records without an outcome before, and the database's history.
-    /// - Parameter looks: true for `ON CONFLICT DO NOTHING`. Without it an existing row throws `Undone.conflict`.
+    /// Returns the number of new grants, the number of records that had no outcome before, and the database's history.
+    /// - Parameter looks: whether to use `ON CONFLICT DO NOTHING`. If false, an existing row throws `Undone.conflict`.
     static func run(
         _ purchases: PurchaseRows, _ outcomes: InsertOutcomes, writer: Int32, looks: Bool, in session: PostgresSession
     ) throws -> (granted: Int, decided: Int, history: DatabaseHistory?) {

@@ -1,11 +1,11 @@
 import Fulfillment
 import Postgres
 
-/// Locks grants until COMMIT. Lock their claims first.
+/// Locks grants until COMMIT. Lock their claims before.
 package enum LockGrants {
     private static let statement = LedgerSQL.statement(PackageResources.lock_grants_sql)
 
-    /// - Parameter transactions: sorted, the order of locking.
+    /// - Parameter transactions: sorted, because every writer locks them in that order.
     static func run(
         _ transactions: [StoreTransactionID], in session: PostgresSession
     ) throws -> (rows: PostgresRows, columns: GrantColumns) {
@@ -13,7 +13,7 @@ package enum LockGrants {
         return (rows, try GrantColumns(rows))
     }
 
-    /// Locks one grant, and returns it. Returns nil if the transaction was never granted.
+    /// Locks one grant, and returns it; nil if the transaction was never granted.
     package static func one(
         _ transaction: StoreTransactionID, in session: PostgresSession
     ) throws -> GrantedPurchase? {

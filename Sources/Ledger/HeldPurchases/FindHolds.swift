@@ -5,8 +5,8 @@ import Postgres
 enum FindHolds {
     private static let statement = LedgerSQL.statement(PackageResources.find_holds_sql)
 
-    /// Enters into the view the holds of `transactions` that concern `players`, the refusals of these transactions to
-    /// `players`, and the refunds of `refundable` and of `periods`.
+    /// Adds to the view the holds of `transactions` that concern `players`, the refusals of these transactions to
+    /// `players`, and the refunds of `refundable` and `periods`.
     static func run(
         _ transactions: [StoreTransactionID], players: Set<PlayerID>, refundable: [StoreTransactionID],
         periods: [StoreTransactionID], into view: inout LedgerView, in session: PostgresSession
@@ -26,7 +26,7 @@ enum FindHolds {
             }
             if let reason = rows.text(row, why) {
                 view.holds[Identifier(transaction), default: [:]][Identifier(player)] = LedgerView.Hold(
-                    // A newer replica may hold for a reason that this one does not know.
+                    // A newer replica may hold a transaction for a reason that this version does not know.
                     reason: Reason(rawValue: reason) ?? .unknownProduct, isBound: rows.bool(row, isBound) ?? false)
             } else {
                 view.refusals[Identifier(transaction), default: []].insert(Identifier(player))

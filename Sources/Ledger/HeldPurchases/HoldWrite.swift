@@ -2,17 +2,17 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Ends one hold in one SQL transaction, in the order of a batch: it locks the claims, then the hold's row, reads the
-/// facts, settles the decision and writes it. The rows that INSERT returns decide.
+/// Ends one hold in one SQL transaction, in the same order as a batch: it locks the claims, then the hold's row, reads
+/// the facts, settles the decision and writes it. The rows that INSERT returns decide who won.
 package struct HoldWrite: Sendable {
     package enum Ending: Sendable {
         case published(OutcomeEvent)
         case held
-        /// The lease is over, or the hold has ended: nothing was changed.
+        /// The lease is over, or the hold has already ended. Nothing was changed.
         case gone
     }
 
-    /// The SQL transaction was rolled back although nothing failed: it met a row that its look-ups had not found.
+    /// The SQL transaction was rolled back although no statement failed: it met a row that its queries had not found.
     struct Undone: Error {}
 
     private static let lockingHold = LedgerSQL.statement(PackageResources.lock_hold_sql)
@@ -32,7 +32,7 @@ package struct HoldWrite: Sendable {
     private var hold: LeasedHold { decision.hold }
     private var player: PlayerID { hold.submission.playerID }
     private var key: [PostgresParameter] { [.text(hold.transactionID.text), .text(player.text)] }
-    /// The original transaction that Apple now names. It may differ from the original of the hold.
+    /// The original transaction in Apple's present answer. It may differ from the hold's original.
     private var toldOriginal: StoreTransactionID {
         decision.judged?.purchase.originalTransactionID ?? hold.originalTransactionID
     }
@@ -79,7 +79,8 @@ package struct HoldWrite: Sendable {
                 return .published(event)
             case .held(let reason):
                 if reason != .ownershipDisputed, claim.player == nil {
-                    // A dispute claims nothing, but the other hold that it became claims the original transaction.
+                    // A disputed hold claims nothing. When it gets another reason, its player claims the original
+                    // transaction.
                     view.claims[hold.originalTransactionID]?.player = player
                     if let judged = decision.judged { view.enterPeriod(of: judged, decision: decision.decision) }
                     try change(claims, to: view, in: session)
@@ -101,8 +102,8 @@ package struct HoldWrite: Sendable {
         }
     }
 
-    /// Enters the events that follow from the grant's into the outbox, behind it, and hands them over: the worker
-    /// publishes only the grant's event itself.
+    /// Inserts the events that follow the grant's event into the outbox, and marks them as handed over. The worker
+    /// itself publishes only the grant's event.
     private func publishFollowing(
         _ grant: Settlement.NewGrant, claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession
     ) throws {
@@ -121,9 +122,9 @@ package struct HoldWrite: Sendable {
         try HandOverEvents.run(events.map(\.eventID), in: session)
     }
 
-    /// The ids of the claims that the decision touches: the hold's original as stored and as Apple reports it, the
-    /// original of the subscription that it continues, its period, and the originals and periods of the refunds that
-    /// Apple shows.
+    /// The ids of the claims that the decision needs. They are the hold's stored original, its original in Apple's
+    /// answer, the original of the subscription that it continues, and its period. The originals and periods of the
+    /// refunds that Apple shows also belong to them.
     private var originals: Set<StoreTransactionID> {
         let shown = decision.decision.revocationsShown
         let own = [
@@ -132,12 +133,12 @@ package struct HoldWrite: Sendable {
         return Set(shown.map(\.purchase.originalTransactionID) + shown.compactMap(\.period) + own.compactMap(\.self))
     }
 
-    /// The claim of the period that the purchase pays for, as Apple now describes it; nil if there is none.
+    /// The claim of the period that the purchase pays for, by Apple's present answer; nil if there is none.
     private var period: StoreTransactionID? { decision.judged.flatMap { decision.decision.period(of: $0) } }
 
-    /// Locks the claims that the decision touches. It first inserts claims for an original and a period that the hold
-    /// was not stored under, as a batch inserts its claims before it locks others. The inserted claims have no owner
-    /// until the settlement gives them one.
+    /// Locks the claims that the decision needs. First inserts claims for an original and a period under which the hold
+    /// was not stored, because a batch also inserts its claims before it locks others. Such a claim has no owner until
+    /// the settlement sets one.
     private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
         let held = try FindOriginals.run([hold.transactionID], in: session)
         let all = originals.union(held).sorted()
@@ -153,7 +154,7 @@ package struct HoldWrite: Sendable {
         return claims
     }
 
-    /// Frees the period that the hold claimed, unless the transaction was granted meanwhile.
+    /// Removes the owner of the period that the hold claimed, unless the transaction was granted meanwhile.
     private func freePeriod(
         of claims: [StoreTransactionID: LedgerView.Claim], in view: LedgerView, _ session: PostgresSession
     ) throws {
@@ -166,13 +167,14 @@ package struct HoldWrite: Sendable {
         try ChangeClaims.run(update: freed, delete: [], in: session)
     }
 
-    /// Frees the original transaction that the hold claimed, unless another row of the player needs the claim.
+    /// Removes the owner of the original transaction that the hold claimed, unless another row of the player needs the
+    /// claim.
     private func freeClaim(in session: PostgresSession) throws {
         try session.execute(Self.freeingClaim, [.text(hold.originalTransactionID.text), .text(player.text)])
     }
 
-    /// Revokes the grants in force whose refunds Apple's answer shows, as Apple's notifications would. The outbox has
-    /// the events.
+    /// Revokes grants in force whose refunds Apple's answer shows, as Apple's notifications would. Inserts the events
+    /// into the outbox.
     private func revokeShown(in view: LedgerView, _ session: PostgresSession) throws {
         let refunds = decision.decision.revocationsShown(in: view).map { notice in
             TakenRefund(
@@ -187,7 +189,7 @@ package struct HoldWrite: Sendable {
         try ShownRefunds.enter(decision.decision.revocationsShown, in: session)
     }
 
-    /// Inserts the claim of the hold, which exists unless somebody has deleted it.
+    /// Inserts the claim of the hold, which exists unless somebody deleted it.
     private func makeClaim(in session: PostgresSession) throws -> LedgerView.Claim {
         let row = ClaimRow(
             original: hold.originalTransactionID, player: hold.reason == .ownershipDisputed ? nil : player,
@@ -212,7 +214,7 @@ package struct HoldWrite: Sendable {
         view.grants = try FindGrants.run(wanted.sorted(), submissions: [hold.identity], in: session)
         for original in view.claims.keys { view.freeRevoked(original) }
         let refundable = Set([hold.transactionID, hold.originalTransactionID, toldOriginal])
-        // Another player may hold the transaction too, and another transaction may hold its period.
+        // Another player may have a hold of the transaction, and another transaction may claim its period.
         let held = Set([hold.transactionID, period.flatMap { view.claims[$0]?.grantedTransaction }].compactMap(\.self))
         try FindHolds.run(
             held.sorted(), players: [player], refundable: refundable.sorted(), periods: [period].compactMap(\.self),

@@ -11,7 +11,7 @@ enum InsertHolds {
     private static let statement = LedgerSQL.statement(PackageResources.insert_holds_sql)
     private static let submissions = LedgerSQL.statement(PackageResources.insert_held_submissions_sql)
 
-    /// Inserts holds, and returns the number of new ones. `rows` are sorted by transaction and player.
+    /// Inserts holds, and returns the number of new ones. `rows` must be sorted by transaction and player.
     static func run(_ rows: [HoldRow], in session: PostgresSession) throws -> Int {
         guard !rows.isEmpty else { return 0 }
         try insertSubmissions(of: rows, in: session)
@@ -38,8 +38,8 @@ enum InsertHolds {
                 .timestamps(rows.map(\.decision.position.timestamp)),
                 .textArray(rows.map(\.decision.traceparent)),
                 .byteaArray(rows.map { $0.hold.evidence(of: $0.decision).storedBytes }),
-                // Signals are joined by commas, which their names lack: `unnest` takes no array of arrays of unequal
-                // lengths.
+                // The signals are joined by commas, which no signal's name contains. `unnest` does not accept an array
+                // of arrays with different lengths.
                 .textArray(rows.map { $0.hold.risk.map(\.rawValue).joined(separator: ",") }),
                 .textArray(rows.map(\.decision.source.rawValue)),
                 .boolArray(rows.map { $0.decision.announced?.isRenewal ?? false }),
@@ -58,7 +58,7 @@ enum InsertHolds {
 }
 
 extension Settlement.NewHold {
-    /// Returns Apple's facts about this transaction and no other.
+    /// Returns Apple's facts about this transaction only.
     fileprivate func evidence(of decision: PendingDecision) -> GenuineReceipt {
         GenuineReceipt(
             bundleID: decision.submission.bundleID, environment: decision.environment, purchases: [purchase])

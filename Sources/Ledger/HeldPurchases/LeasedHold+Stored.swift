@@ -2,9 +2,9 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Holds as `lease_due_holds`, `lease_suspect_hold` and `list_holds_page` return them.
+/// The holds that `lease_due_holds`, `lease_suspect_hold` and `list_holds_page` return.
 package struct LeasedHolds: Sendable {
-    /// A hold whose stored submission cannot be read. No retry repairs it.
+    /// A hold whose stored submission Swift cannot read. No retry repairs it.
     package struct Unreadable: Sendable {
         let transaction: StoreTransactionID
         let player: PlayerID
@@ -46,7 +46,7 @@ extension LeasedHold {
         let waived = (row.textArray(.waived) ?? []).compactMap { $0.flatMap(Reason.init(rawValue:)) }
         self.init(
             transactionID: transaction, originalTransactionID: Identifier(original), productID: Identifier(product),
-            // A newer replica may hold for a reason that this one does not know.
+            // A newer replica may hold a transaction for a reason that this version does not know.
             reason: Reason(rawValue: reason) ?? .unknownProduct, waived: Set(waived),
             isReleased: row.bool(.isReleased) ?? false, isDue: row.bool(.isDue) ?? false,
             submission: submission, identity: identity.nameBased,
@@ -71,7 +71,7 @@ extension LeasedHold {
         guard let source = row.text(.source).flatMap(PurchaseSource.init(rawValue:)),
             source != .submission
         else { return nil }
-        // The grace period counts if it went on when Apple announced the purchase, whenever the hold ends.
+        // The grace period counts if it had not ended when Apple announced the purchase, even if the hold ends later.
         let isInGrace =
             if let grace = row.timestamp(.graceExpiresAt),
                 let told = row.timestamp(.sourceTimestamp)

@@ -3,12 +3,12 @@ import NamesAndTimes
 import Postgres
 
 /// Held transactions in PostgreSQL, for workers. Every function throws a `PostgresError`. `settle` also throws
-/// `HoldWrite.Undone` if another writer granted the purchase meanwhile: a worker tries again.
+/// `HoldWrite.Undone` if another writer granted the purchase meanwhile; the worker then tries again.
 public struct PostgresHolds: HeldPurchases {
-    /// The seconds of a lease by PostgreSQL's clock, in which a worker tries a hold once: longer than Apple may take in
-    /// two environments.
+    /// The seconds of a lease, by PostgreSQL's clock, in which a worker tries a hold once. It is longer than Apple may
+    /// take for requests in two environments.
     public static let leaseSeconds = 60.0
-    /// The deaths of workers in isolation after which the hold is set aside.
+    /// The number of workers' deaths in isolation after which a hold is set aside.
     static let deathsOfPoison: Int32 = 3
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_holds_sql)
@@ -24,8 +24,8 @@ public struct PostgresHolds: HeldPurchases {
     private let leaseSeconds: Double
     private let mending: DueTimes.Mending
 
-    /// - Parameter longestDelay: the longest delay of the settings, in seconds. A hold that is due much later was put
-    ///   off by a clock that was ahead, and is made due now.
+    /// - Parameter longestDelay: the longest delay in the settings, in seconds. A hold that is due much later is made
+    ///   due now, because a clock that was ahead must have written its due time.
     public init(
         pool: PostgresPool, leaseSeconds: Double = PostgresHolds.leaseSeconds, longestDelay: Double = 0
     ) {
@@ -37,7 +37,7 @@ public struct PostgresHolds: HeldPurchases {
     public func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
         try await pool.run { [leaseSeconds, mending] session in
             try mending.mendNowAndThen(in: session)
-            // The lease is committed before a worker reads the rows: the take counts even if a row kills the worker.
+            // The lease is committed before a worker reads the rows. So it counts even if a row kills the worker.
             let rows = try session.execute(
                 Self.leasing, [.int8(Int64(limit)), .float8(leaseSeconds), .int8(catalogVersion)])
             return try Self.leased(rows, catalogVersion, in: session)
@@ -53,7 +53,7 @@ public struct PostgresHolds: HeldPurchases {
 
     public func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
         try await pool.run { [leaseSeconds] session in
-            // Like every lease, it is committed before a worker reads the row.
+            // Like every lease, this one is committed before a worker reads the row.
             let rows = try session.execute(
                 Self.leasingSuspect, [.float8(leaseSeconds), .int4(Self.deathsOfPoison), .int8(catalogVersion)])
             if let setAside = try SetAsidePurchase(rows, deaths: "deaths_alone") { return .setAside(setAside) }

@@ -1,4 +1,4 @@
--- Takes back one take of each purchase whose delivery failed while its worker lives. The leases go on.
+-- Counts one lease less for each purchase: its delivery failed, but its worker lives. The leases continue.
 -- $1 transactions, sorted; $2 their leases
 UPDATE announced_purchases AS told
 SET takes = greatest(0, takes - 1), is_alone = false

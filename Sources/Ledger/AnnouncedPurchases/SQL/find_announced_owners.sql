@@ -1,7 +1,11 @@
--- Finds the facts that decide who gets each purchase: whether anything was granted under its original, or under the
--- original that it goes on from; the owner of that one; the player of its token; the time since which its app grants
--- missed purchases; whether Apple refunded the whole purchase; when Apple reversed a refund after it signed the stored
--- evidence; and whether the database may have lost a grant of it.
+-- Finds the facts that decide who gets each purchase:
+-- - whether anything was granted under its original, or under the original of the subscription that it continues
+-- - the owner of that continued subscription
+-- - the player of its token
+-- - the time since which its app grants missed purchases
+-- - whether Apple refunded the whole purchase
+-- - when Apple reversed a refund, if that was after Apple signed the stored evidence
+-- - whether the database may have lost a grant of it
 -- $1 transactions; $2 their originals; $3 their apps; $4 their environments; $5 hashes of their tokens, or null
 SELECT wanted.number,
     EXISTS (

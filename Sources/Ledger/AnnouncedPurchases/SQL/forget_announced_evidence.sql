@@ -1,4 +1,4 @@
--- Deletes the evidence and tokens of old purchases that no longer wait. Ids and dates stay.
+-- Deletes the evidence and tokens of old purchases that no longer wait, but keeps ids and dates.
 -- $1 days; $2 how many at most
 UPDATE announced_purchases
 SET evidence = NULL, token = NULL, leased_until = NULL, takes = 0, is_alone = false, deaths_alone = 0

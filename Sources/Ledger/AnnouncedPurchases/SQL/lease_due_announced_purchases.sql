@@ -1,8 +1,8 @@
--- Leases due purchases, oldest first, then purchases that an older catalog left unclaimed. A purchase that was taken
--- three times without an end is left for lease_suspect_announced_purchase.
--- A lease that ends more than ten minutes ahead was written while the clock was ahead: it is over.
+-- Leases due purchases, oldest first, then purchases that an older catalog left unclaimed. Leaves a purchase with three
+-- leases without a result (takes) to lease_suspect_announced_purchase.
+-- A lease that ends more than ten minutes from now counts as over: a clock that was ahead must have written it.
 -- A claim that names the purchase shows a published grant that the database lost (is_published).
--- $1 how many; $2 seconds of a lease, and as many more for each take without an end; $3 the catalog in force; $4
+-- $1 how many; $2 seconds of a lease, plus as many for each earlier lease without a result; $3 the newest catalog; $4
 -- seconds for which a purchase waits for its submission
 WITH due AS (
     SELECT transaction_id

@@ -1,4 +1,4 @@
--- Locks the purchases that are still leased and not settled yet. The caller has locked the claims of their originals.
+-- Locks the purchases that are still leased and unsettled. The caller has locked the claims of their originals.
 -- $1 transactions; $2 their leases
 SELECT told.transaction_id
 FROM announced_purchases AS told

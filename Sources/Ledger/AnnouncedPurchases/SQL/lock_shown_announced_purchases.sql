@@ -1,5 +1,6 @@
--- Locks purchases whose refund another answer of Apple's shows, if they have evidence. A purchase that was taken three
--- times without an end, or killed its workers, stays as it is. The claims of their originals are locked.
+-- Locks announced purchases whose refund Apple's answer for another proof shows, if they have evidence. Leaves out a
+-- purchase with three leases without a result, and one that killed its workers. The caller has locked the claims of
+-- their originals.
 -- $1 transactions, sorted
 SELECT transaction_id, signed_at, evidence
 FROM announced_purchases

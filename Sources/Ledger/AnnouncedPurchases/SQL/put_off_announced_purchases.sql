@@ -1,4 +1,4 @@
--- Puts off purchases that are still leased and not settled yet.
+-- Sets a later due time for the purchases that are still leased and unsettled.
 -- $1 transactions, sorted; $2 their leases; $3 seconds
 UPDATE announced_purchases AS told
 SET state = 'waiting', due_at = now() + make_interval(secs => $3), awaits_submission = false, leased_until = NULL,

@@ -1,4 +1,4 @@
--- Makes purchases due now that are due later than any writer sets: the clock was ahead when they were written.
+-- Makes purchases due now whose due time is later than any writer sets: a clock that was ahead must have written it.
 -- $1 seconds ahead; $2 how many at most
 UPDATE announced_purchases SET due_at = now()
 WHERE transaction_id = ANY (ARRAY(

@@ -1,5 +1,6 @@
--- Writes the outcomes of purchases, which are locked.
--- $1 transactions, sorted; $2 their states; $3 reasons, or null; $4 players, or null; $5 the catalog that decided
+-- Writes the outcomes of purchases. The caller has locked their rows.
+-- $1 transactions, sorted; $2 their states; $3 reasons, or null; $4 players, or null; $5 the version of the deciding
+-- catalog
 UPDATE announced_purchases AS told
 SET state = decided.state, reason = decided.reason, player_id = decided.player_id,
     catalog_version = greatest(told.catalog_version, $5), due_at = NULL, awaits_submission = false,
@@ -7,8 +8,8 @@ SET state = decided.state, reason = decided.reason, player_id = decided.player_i
     times_held = told.times_held + CASE WHEN decided.state = 'held' THEN 1 ELSE 0 END,
     evidence = CASE WHEN decided.is_open THEN told.evidence END, token = CASE WHEN decided.is_open THEN told.token END
 FROM (
-    -- A held purchase, and a claimed purchase without a grant, keep their evidence: a hold may end without a grant. A
-    -- purchase of an erased player keeps nothing.
+    -- A held purchase, and a claimed purchase without a grant, keep their evidence, because a hold may end without a
+    -- grant. A purchase of an erased player keeps nothing.
     SELECT *,
         (
             state IN ('held', 'refused', 'unclaimed', 'ignored') OR state = 'claimed' AND NOT EXISTS (

@@ -1,5 +1,5 @@
--- Enters apps whose catalog grants missed purchases, with the time of its import. A known app keeps its time, without a
--- write.
+-- Inserts apps whose catalog grants missed purchases, with the catalog's import time. Writes nothing for an app that
+-- has a time.
 -- $1 apps, sorted; $2 the catalog's version
 INSERT INTO missed_purchase_grants (bundle_id, since)
 SELECT bundle_id, coalesce((SELECT imported_at FROM catalogs WHERE version = $2), now())

@@ -1,5 +1,5 @@
 -- Writes checkpoints. The caller has locked and compared the existing rows. A row that another owner inserts meanwhile
--- stays as it is.
+-- is not changed.
 -- $1 group; $2 topic; $3 partitions, sorted; $4 next offsets; $5 writers; $6 versions
 INSERT INTO offset_checkpoints AS held (group_id, topic, partition, next_offset, writer, version)
 SELECT $1, $2, partition, next_offset, writer, version

@@ -1,3 +1,3 @@
--- Deletes claims that this SQL transaction made and did not use.
+-- Deletes claims that this SQL transaction inserted and did not use.
 -- $1 original transactions and periods
 DELETE FROM claims WHERE original_transaction_id = ANY ($1::text[]);

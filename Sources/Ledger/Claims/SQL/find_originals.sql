@@ -1,4 +1,4 @@
--- Finds the claims under which transactions are granted or held, with the claims of their periods.
+-- Finds the claims of granted or held transactions, including the claims of their periods.
 -- $1 transactions
 SELECT coalesce(original_transaction_id, transaction_id) AS original_transaction_id FROM grants WHERE transaction_id = ANY ($1::text[])
 UNION

@@ -1,8 +1,9 @@
--- Enters claims that published events name. A claim that has an owner stays as it is, unless it is from before the fall
--- and the published grant is lost: then an operator changed the owner after the state that the database fell back to.
+-- Inserts the claims of published events. A claim with an owner is not changed, with one exception: it was made before
+-- the fall back was noticed, and the published grant is lost. Then an operator changed the owner after the state that
+-- the database fell back to.
 -- $1 original transactions, periods and restored copies, sorted, each once; $2 players; $3 bundles; $4 the granted
--- transaction of a period, of a copy or of a transaction that is its own original, else null; $5 the published grants;
--- $6 when the fall was noticed
+-- transaction of a period, of a copy or of a transaction that is its own original, otherwise null; $5 the published
+-- grants; $6 when the fall back was noticed
 WITH lost AS MATERIALIZED (
     SELECT original_transaction_id
     FROM unnest($1::text[], $5::text[]) AS published (original_transaction_id, transaction_id)

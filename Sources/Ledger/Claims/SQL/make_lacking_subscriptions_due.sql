@@ -1,5 +1,5 @@
--- Makes each subscription due for a question to Apple of which a higher revision was published than the database has.
--- Leaves out the subscriptions of erased players.
+-- Makes subscriptions due for a request to Apple if a higher revision was published than the database has. Leaves out
+-- the subscriptions of erased players.
 -- $1 originals, sorted, each once; $2 revisions
 WITH lacking AS (
     SELECT original_transaction_id

@@ -1,7 +1,7 @@
--- Counts the rows of each state, up to a number, because a metric must not cost a scan. A last row without a state
+-- Counts the rows of each state, up to a limit, because a metric must not cost a scan. A last row without a state
 -- counts the overdue checks.
--- $1 how many of each state at most, 0 to leave them out; $2 apps that are followed; $3 seconds after which a due check
--- is overdue; $4 how many overdue ones at most
+-- $1 how many of each state at most, 0 to count no states; $2 apps that are followed; $3 seconds after which a due
+-- check is overdue; $4 how many overdue checks at most
 SELECT told.state, (
     SELECT count(*)
     FROM (

@@ -1,9 +1,9 @@
--- Finds subscriptions whose claims are locked. The revision is raised to the floor: the next one must be above all that
--- a lost state may have published, because a game ignores an event whose id it has seen.
+-- Finds subscriptions whose claims are locked. Raises the revision to the floor, because the next revision must be
+-- above all that a lost state may have published: a game server ignores an event whose id it has seen.
 -- $1 originals, sorted
 SELECT original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
     grace_expires_at, will_renew, renewal_product_id, environment, greatest(revision, floor) AS revision,
-    -- A revision equal to the floor was stored without an event.
+    -- A stored revision that equals the floor has had no event.
     floor > 0 AND revision <= floor AS is_from_before_fall, period_began_at, state_told_at, will_renew_told_at,
     renewal_product_told_at, due_at, tries, history_since, periods_since
 FROM subscriptions

@@ -1,4 +1,4 @@
--- Leases a subscription, due or not, even if another worker has it.
+-- Leases a subscription, even if it is not due or another worker has it.
 -- $1 original; $2 seconds
 UPDATE subscriptions
 SET leased_until = now() + make_interval(secs => $2), takes = takes + 1

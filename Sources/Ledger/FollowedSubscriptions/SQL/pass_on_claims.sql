@@ -1,7 +1,7 @@
--- Gives a subscription without an owner the owner of the subscription that it goes on from, in the same app and
--- environment. The earlier one must have a grant or a row in subscriptions: a hold that is refused would leave its
--- player with the claim. The claim is locked before, or inserted here.
--- $1 originals, sorted; $2 the originals that they go on from; $3 apps; $4 environments
+-- Gives a subscription without an owner the owner of the subscription that it continues, in the same app and
+-- environment. The continued subscription must have a grant or a row in subscriptions. A hold is not enough: if it were
+-- refused, its player would keep the claim. The claim was locked before, or is inserted here.
+-- $1 originals, sorted; $2 the originals that they continue; $3 apps; $4 environments
 INSERT INTO claims AS known (original_transaction_id, player_id, bundle_id)
 SELECT following.original_transaction_id, before.player_id, following.bundle_id
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])

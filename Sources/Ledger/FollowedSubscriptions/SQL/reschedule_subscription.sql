@@ -1,5 +1,5 @@
--- Ends a lease and schedules the next check.
--- $1 original; $2 the lease; $3 seconds until it is due, null: never; $4 whether Apple was asked
+-- Ends a lease and sets when the next check is due.
+-- $1 original; $2 the lease; $3 seconds until the check is due, null: never; $4 whether Apple got a request
 UPDATE subscriptions
 SET due_at = now() + make_interval(secs => $3), leased_until = NULL, takes = 0,
     tries = tries + CASE WHEN $4 THEN 1 ELSE 0 END,

@@ -1,8 +1,8 @@
--- Finds the originals that get a row in subscriptions: something is granted under them, or something is granted or
--- followed under the original that they go on from. Returns the facts about them and deletes these here. The claims are
--- locked.
+-- Finds the originals that get a row in subscriptions. Something is granted under them, or something is granted or
+-- followed under the original that they continue. Returns the facts about them, and deletes these from
+-- unowned_subscriptions. The claims are locked.
 -- The first revision is above all that a lost state may have published, as in find_subscriptions.
--- $1 originals without a row in subscriptions, sorted; $2 the originals that they go on from, or null; $3 apps; $4
+-- $1 originals without a row in subscriptions, sorted; $2 the originals that they continue, or null; $3 apps; $4
 -- environments
 WITH let_in AS (
     SELECT wanted.original_transaction_id

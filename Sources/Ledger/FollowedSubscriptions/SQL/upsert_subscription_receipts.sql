@@ -1,4 +1,4 @@
--- Keeps the newest receipts, after the subscriptions themselves are written.
+-- Stores the newest receipts. The subscriptions themselves must be written before.
 -- $1 originals, sorted; $2 their newest receipts
 INSERT INTO subscription_receipts AS known (original_transaction_id, receipt, over_on)
 SELECT told.original_transaction_id, told.receipt,

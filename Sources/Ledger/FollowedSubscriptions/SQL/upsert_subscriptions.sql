@@ -1,7 +1,7 @@
--- Writes subscriptions and enters their events into the outbox, except for those of erased players. A write ends a
--- subscription's lease: the worker that has it finds that another fact came meanwhile.
--- $1–$19 and $28 a column each, sorted by original; $20 whether Apple was asked about it; $21–$27 the events, a column
--- each, in publishing order
+-- Writes subscriptions and inserts their events into the outbox, except events of erased players. A write ends the
+-- lease, so the worker that has it notices that another fact came meanwhile.
+-- $1–$19 and $28 a column each, sorted by original; $20 whether Apple got a request about it; $21–$27 the events, a
+-- column each, in publishing order
 WITH written AS (
     INSERT INTO subscriptions AS known (
         original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
@@ -11,7 +11,7 @@ WITH written AS (
     SELECT original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
         grace_expires_at, will_renew, renewal_product_id, environment, revision, period_began_at, state_told_at,
         will_renew_told_at, renewal_product_told_at,
-        -- No worker asks Apple about a subscription of an erased player.
+        -- No worker checks a subscription of an erased player.
         CASE WHEN NOT EXISTS (SELECT FROM erasures WHERE pseudonym = told.player_id) THEN due_at END, tries,
         history_since, periods_since, now(), CASE WHEN is_check THEN now() END
     FROM unnest(

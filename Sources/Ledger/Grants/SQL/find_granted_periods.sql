@@ -1,10 +1,10 @@
 -- Finds for each period of a subscription one transaction that grants it and is not wholly revoked. The claims of the
 -- originals are locked.
--- A period that Apple extended ends later than its grant says. A purchase belongs to it that was bought within it and
--- ends when the subscription's period now ends. So does a purchase under the original that this one goes on from,
--- bought at the same time.
--- $1 originals; $2 products; $3 when they end; $4 when they were bought; $5 originals that they go on from in the same
--- app and environment, or null; $6 apps; $7 environments
+-- If Apple extended a period, it ends later than its grant says. So a purchase also grants the period if it was bought
+-- within the period and ends when the subscription's period now ends. A purchase under the continued original also
+-- grants the period if it was bought at the same time.
+-- $1 originals; $2 products; $3 when they end; $4 when they were bought; $5 the originals that they continue in the
+-- same app and environment, or null; $6 apps; $7 environments
 SELECT wanted.original_transaction_id, wanted.product_id, wanted.expires_at, known.transaction_id, known.purchased_at
 FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::text[], $7::text[])
     AS wanted (original_transaction_id, product_id, expires_at, purchased_at, previous_id, bundle_id, environment)

@@ -1,4 +1,4 @@
--- Finds grants, with the events of those that a submission in hand won.
+-- Finds grants. Returns the event of a grant only if a submission in hand won it.
 -- $1 transactions; $2 submissions in hand
 SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)
@@ -9,6 +9,6 @@ CROSS JOIN LATERAL (
         CASE WHEN submission_key = ANY ($2::uuid[]) THEN event END AS event, is_bound
     FROM grants
     WHERE transaction_id = wanted.id
-    -- Keeps the planner from joining the whole table, however small it was when the plan was made.
+    -- Keeps the planner from joining the whole table, even if the table was small when the plan was made.
     LIMIT 1
 ) AS known;

@@ -1,4 +1,4 @@
--- Finds the earlier grants of submissions that are refused as a whole, in purchase order: Apple's answer may no longer
+-- Finds the earlier grants of submissions that are rejected as a whole, in purchase order. Apple's answer may no longer
 -- list them.
 -- $1 players; $2 their submissions
 SELECT won.*
@@ -8,6 +8,6 @@ CROSS JOIN LATERAL (
     FROM grants
     WHERE player_id = wanted.player_id AND submission_key = wanted.submission_key AND event IS NOT NULL
     ORDER BY purchased_at, transaction_id
-    -- Keeps the planner from joining the whole table, however small it was when the plan was made.
+    -- Keeps the planner from joining the whole table, even if the table was small when the plan was made.
     OFFSET 0
 ) AS won;

@@ -1,9 +1,9 @@
--- Inserts grants. A returned row was granted now; any other was granted before.
--- A grant ends the wait of an announced purchase. It also makes the owner known of further periods and of subscriptions
--- that go on from this one: their announced purchases are due.
--- $1–$24 a column each, sorted by transaction; $25–$28 deliveries to report to Apple, granted here or before; $29–$30
--- transactions and originals of the grants that Apple may have announced, or a purchase that goes on from them; $31
--- claims of the periods that are paid for, or null
+-- Inserts grants. Returns only the rows that were not granted before.
+-- A grant ends the wait of an announced purchase. It also shows the owner of further periods, and of subscriptions that
+-- continue this one, so it makes their announced purchases due.
+-- $1–$24 a column each, sorted by transaction; $25–$28 deliveries to report to Apple, of grants here or before; $29–$30
+-- transactions and originals of grants that Apple may have announced, or whose continuation Apple may have announced;
+-- $31 claims of the periods that are paid for, or null
 WITH granted AS (
     INSERT INTO grants (
         transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,

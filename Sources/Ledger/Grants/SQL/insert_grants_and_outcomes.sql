@@ -1,4 +1,4 @@
--- Does the same as insert_missing_grants_and_outcomes.sql, but says ON CONFLICT DO NOTHING only for finishes. An
+-- Does the same as insert_missing_grants_and_outcomes.sql, but has ON CONFLICT DO NOTHING only for finishes. An
 -- existing row fails the statement with 23505. So PostgreSQL need not look for each row before it inserts the row,
 -- which is a tenth of a batch's cost.
 -- $1–$31 are those of insert_grants.sql; $32–$62 are $1–$31 of insert_outcomes.sql

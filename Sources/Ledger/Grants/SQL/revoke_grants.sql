@@ -1,6 +1,6 @@
--- Writes that grants are revoked or reinstated, wholly or in part.
--- $1 transactions, sorted and locked; $2 since when, or null; $3 their revisions; $4 revoked units, or null; $5–$7
--- Apple's revocation and $8 an operator's, or null
+-- Revokes or reinstates grants, wholly or in part.
+-- $1 transactions, sorted and locked; $2 since when they are revoked, or null; $3 their revisions; $4 revoked units, or
+-- null; $5–$7 Apple's revocation and $8 an operator's, or null
 UPDATE grants
 SET revoked_at = changed.revoked_at, revision = changed.revision, revoked_units = changed.revoked_units,
     apple_revoked_at = changed.apple_revoked_at, apple_revocation_reason = changed.apple_revocation_reason,
