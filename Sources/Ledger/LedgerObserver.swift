@@ -1,30 +1,30 @@
 import Fulfillment
 import Postgres
 
-/// The functions that the ledger calls after commits, failures and suspicious rows. Any thread may call them, and they
-/// must not block.
+/// Functions that the ledger calls after commits, failures and suspicious rows. The ledger may call them on any thread,
+/// and they must not block.
 public struct LedgerObserver: Sendable {
-    /// A part of the ledger that runs again and again, and retries after a failure.
+    /// A part of the ledger that runs repeatedly, and retries after a failure.
     public enum Part: Sendable {
         case decisions, recall, acknowledgements, parking
     }
 
     public var succeeded: @Sendable (Part) -> Void
-    /// Called after a failure, which the part follows with another try.
+    /// Called after a failure, before the part retries.
     public var failed: @Sendable (Part, PostgresError) -> Void
-    /// Called after each COMMIT with the submissions of its batch, and the seconds from BEGIN to COMMIT, with the wait
-    /// for a connection.
+    /// Called after each COMMIT of a batch, with the number of its submissions and the seconds up to COMMIT, including
+    /// the wait for a connection.
     public var batchCommitted: @Sendable (_ submissions: Int, _ seconds: Double) -> Void
     public var recalled: @Sendable (_ queries: Int, _ seconds: Double) -> Void
     public var trouble: @Sendable (LedgerTrouble) -> Void
-    /// Called after the database refused a submission's data, and the ledger parked the submission.
+    /// Called after the ledger parked a submission because the database refused its data.
     public var parked: @Sendable (PostgresError) -> Void
-    /// Called once when a player's count reaches `Replays.suspicious`, on the replica that counts it.
+    /// Called once when a player's count reaches `Replays.suspicious`, on the replica that counted it.
     public var replaying: @Sendable (ReplayingPlayer) -> Void
-    /// Called once for each account token that more players sent than one account can have, on the replica that finds
-    /// out.
+    /// Called once for each account token that more players sent than one account can have, on the replica that notices
+    /// it.
     public var constantToken: @Sendable (BundleID) -> Void
-    /// Called once for each purchase that is held for its token, after COMMIT.
+    /// Called once for each purchase that is held because of its token, after COMMIT.
     public var disputedToken: @Sendable (DisputedToken) -> Void
     public var connected: @Sendable () -> Void
     public var disconnected: @Sendable (PostgresError) -> Void
@@ -56,15 +56,15 @@ public struct LedgerObserver: Sendable {
     }
 }
 
-/// The reason for running an SQL transaction again.
+/// Why the ledger runs an SQL transaction again.
 public enum LedgerTrouble: Sendable {
     case failed(PostgresError)
-    /// The batch met a grant of another system without its claim, or an owner for whom it had inserted no claim. The
-    /// next try looks at everything.
+    /// The batch met a grant of another system without a claim, or an owner for whom it had inserted no claim. The next
+    /// try reads everything.
     case unknownGrant
-    /// The batch was to insert a row that existed already. PostgreSQL has logged that as an error.
+    /// The batch tried to insert an existing row. PostgreSQL logs that as an error.
     case conflict
-    /// Another replica decided records of the batch meanwhile, or the answer to our COMMIT was lost. The first answers
-    /// count.
+    /// Another replica has decided records of the batch, or this process missed the answer to its own COMMIT. The
+    /// earlier decisions stand.
     case decidedBefore(records: Int)
 }

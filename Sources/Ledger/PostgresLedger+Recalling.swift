@@ -2,7 +2,8 @@ import Fulfillment
 import Postgres
 
 extension PostgresLedger {
-    /// The share of a writer's delay behind a small group that a reader waits: a submission waits in both places.
+    /// The share of a writer's delay that a reader waits after a small group, because a submission waits in both
+    /// places.
     private static let recallShare = 0.5
 
     /// Answers queries until the queue is closed.
@@ -28,7 +29,7 @@ extension PostgresLedger {
             } catch {
                 let error = PostgresError(caught: error)
                 if error.kind == .data {
-                    // PostgreSQL refuses the query's data, so it never stored what the query asks for.
+                    // PostgreSQL refuses the query's data, so it cannot have stored a matching row.
                     observer.trouble(.failed(error))
                     for entry in entries { entry.answer(Durable(.nothing, in: nil)) }
                     return

@@ -9,10 +9,10 @@ extension PostgresLedger {
     /// The pause between two looks at the queue while failing entries wait for their next try.
     private static let isolationPause = Duration.milliseconds(50)
 
-    /// Settles the entries, for as long as it takes. Returns when every entry has its answer, or the ledger is closed.
-    /// While parts of a failed batch wait, it takes new entries too, so that none waits for an entry that fails again
-    /// and again.
-    /// - Parameter isStuck: true if the entries were put aside before, behind a session that hung or a lock.
+    /// Settles the entries, however long it takes. Returns when every entry has its answer, or when the ledger is
+    /// closed. While parts of a failed batch wait, it takes new entries too, so that no new entry waits for one that
+    /// keeps failing.
+    /// - Parameter isStuck: true if the entries were set aside before, because of a hanging session or a lock.
     func settle(_ entries: Decisions, as writer: inout WriterNumber, isStuck: Bool = false) async {
         let queue = isStuck ? stuck : decisions
         var isolation = Isolation(entries)
@@ -36,8 +36,8 @@ extension PostgresLedger {
         }
     }
 
-    /// Fails the entries whose submissions were taken before the last fall back: their records come again, and are
-    /// decided in order. An entry that waited for the losses to be known would be decided before earlier records.
+    /// Fails the entries whose submissions were taken before the last fall back. Their records come again, and are
+    /// decided in order. An entry that waited until the losses were known would be decided before earlier records.
     private func failVoid(in isolation: inout Isolation<Decisions.Element>) {
         let count = fallBacks.count
         for entry in isolation.takeOut(where: { $0.request.fallBackCount != count }) { entry.fail() }
@@ -48,7 +48,7 @@ extension PostgresLedger {
         try? await Task.sleep(for: isIsolating ? min(rest, Self.isolationPause) : rest)
     }
 
-    /// Makes one attempt at a group, then answers, reschedules or parks its entries, or puts them aside.
+    /// Tries a group once. Then answers, reschedules or parks its entries, or sets them aside.
     private func settle(
         _ given: Isolation<Decisions.Element>.Group, as writer: inout WriterNumber, isStuck: Bool,
         in isolation: inout Isolation<Decisions.Element>
@@ -75,7 +75,7 @@ extension PostgresLedger {
             observer.trouble(.conflict)
             isolation.reschedule(group, keeping: entries)
         case .undone(.decidedBefore):
-            // A COMMIT of ours whose answer was lost comes here too.
+            // This also happens if this process missed the answer to its own COMMIT.
             let rest: Decisions
             do {
                 rest = try await answerDecided(entries)

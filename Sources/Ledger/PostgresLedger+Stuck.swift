@@ -1,15 +1,15 @@
 import Fulfillment
 import Postgres
 
-/// A session that hangs blocks no other. The ledger puts its batch aside and tries the batch again apart from the rest.
-/// The hung session's locks stay until PostgreSQL ends the session, so a decision that shares a claim with the batch
-/// waits too, and no other does.
+/// A session that hangs blocks no other session. The ledger sets its batch aside, and retries the batch separately. The
+/// hanging session's locks stay until PostgreSQL ends the session. So a decision that needs a claim of that batch waits
+/// too, but no other decision does.
 extension PostgresLedger {
-    /// The milliseconds that an SQL transaction of put-aside entries waits for a lock. The wait is short because the
-    /// ledger tries the entries again and again, and halves their groups to find the entries that wait for no lock.
+    /// The milliseconds that an SQL transaction of set-aside entries waits for a lock. They are few, because the ledger
+    /// keeps retrying the entries, and halves their groups to find entries that need no lock.
     static let stuckLockMilliseconds = 200
 
-    /// Tries the put-aside entries again until their queue is closed.
+    /// Retries the set-aside entries until their queue is closed.
     func settleStuck(as given: WriterNumber) async {
         var writer = given
         while let entries = await stuck.next(maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes) {
@@ -18,8 +18,8 @@ extension PostgresLedger {
         }
     }
 
-    /// Deletes the outbox rows of `stuckAcknowledged`, in one try. While an entry is put aside, a hung session may have
-    /// them locked.
+    /// Deletes the outbox rows of `stuckAcknowledged`, in one try. While an entry is set aside, a hanging session may
+    /// have locked them.
     func deleteStuckAcknowledged() async {
         let ids = stuckAcknowledged.take()
         guard !ids.isEmpty else { return }
@@ -38,6 +38,6 @@ extension PostgresLedger {
 }
 
 extension PostgresError {
-    /// True if the session gave no answer, or waited too long for a lock (55P03).
+    /// True if the session did not answer, or waited too long for a lock (55P03).
     var isStuck: Bool { isHung || sqlState == "55P03" }
 }

@@ -36,7 +36,7 @@ extension PostgresLedger {
         let start = ContinuousClock.now
         do {
             let written = try await deciding.run { [write, fallBacks] session in
-                // The job may have waited for a session through a whole fall back.
+                // The database may have fallen back while the job waited for a session.
                 guard fallBacks.count == fallBackCount else { throw FallBackWatch.error }
                 return try write.run(in: session, fallBacks)
             }
@@ -68,8 +68,8 @@ extension PostgresLedger {
         }
     }
 
-    /// Answers the entries whose records have an outcome. Parks the entries whose outcome lacks its grants. Returns the
-    /// rest, with the entries that could not be parked.
+    /// Answers the entries whose records have an outcome. Parks the entries whose outcome has lost its grants. Returns
+    /// the other entries, and the entries that could not be parked.
     func answerDecided(_ entries: Decisions) async throws(PostgresError) -> Decisions {
         let keys = entries.map { OutcomeKey($0.request.position) }
         let parked = entries.map(\.request.parkedID)
@@ -77,7 +77,7 @@ extension PostgresLedger {
         do {
             known = try await pool.run { session in
                 let known = try FindOutcomes.run(keys, in: session)
-                // These answers are durable, so their submissions need no parked row any more.
+                // These records' events are durable, so their submissions need no parked row any more.
                 try DeleteParked.run(known.events.keys.compactMap { parked[$0] }, in: session)
                 return known
             }
@@ -95,12 +95,12 @@ extension PostgresLedger {
                 rest.append(entry)
             }
         }
-        // Somebody deleted the grants of these outcomes. The ledger neither grants again nor answers otherwise: an
+        // Somebody deleted the grants of these outcomes. The ledger neither grants again nor gives another answer: an
         // operator decides.
         return unanswerable.isEmpty ? rest : rest + (await park(unanswerable, for: FailureCause.decidedBefore.asError))
     }
 
-    /// Parks the entries for an operator, and answers them. Returns the entries that could not be parked: all of them,
+    /// Parks the entries for an operator, and answers them. Returns the entries that could not be parked, which are all
     /// or none.
     func park(_ entries: Decisions, for error: PostgresError) async -> Decisions {
         let refused = entries.map(\.request)

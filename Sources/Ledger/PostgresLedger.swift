@@ -2,29 +2,30 @@ import Fulfillment
 import Postgres
 import Synchronization
 
-/// The ledger in PostgreSQL: group commit without a timer. Each time its last transaction returns, a writer takes all
-/// decisions that are ready, so the load makes the batch.
+/// The ledger in PostgreSQL, which commits decisions in groups without a timer. Each time a writer's SQL transaction
+/// ends, the writer takes all decisions that are ready. So a higher load makes larger batches.
 ///
-/// Close it before its pool: `close` ends the transactions under way.
+/// Close it before its pool: `close` ends the running SQL transactions.
 public final class PostgresLedger: PurchaseLedger {
     public struct Limits: Sendable {
-        /// The number of transactions that may run at the same time.
+        /// The most SQL transactions for decisions at the same time.
         public var writers = 2
-        /// The number of waiting submissions from which a second writer helps. Two batches of half the size cost the
-        /// database more than one; with a backlog both writers are busy.
+        /// The number of waiting submissions from which a second writer helps. Two half-size batches cost the database
+        /// more than one batch, but with a backlog both writers are busy.
         public var backlog = 400
         /// The most submissions in a batch.
         var maximumBatch = 400
-        /// The most bytes in a batch, approximately.
+        /// The approximate most bytes of a batch.
         var maximumBatchBytes = 4 << 20
-        /// The size of a group after which the writer waits a moment, so that the next group is larger: a transaction
-        /// costs the database as much as dozens of its rows. It waits longer after a larger group. A worker with little
-        /// to do never waits.
+        /// The group size from which the writer waits a moment, so that the next group is larger: an SQL transaction
+        /// costs the database as much as dozens of rows. After a larger group it waits longer. At a low rate it never
+        /// waits.
         public var busyGroup = 8
         var gatheringDelay = Duration.milliseconds(4)
-        /// The longest wait after any group. After a small group it waits only if another decision is likely to come.
+        /// The longest wait after any group. After a small group, the writer waits only if another decision will
+        /// probably come.
         public var longestGatheringDelay = Duration.milliseconds(10)
-        /// Returns a shorter bound of that wait, if one applies now.
+        /// Returns a shorter limit of that wait, if one applies now.
         public var gatheringBound: (@Sendable () -> Duration)?
         /// The longest time that acknowledged events wait for a batch that deletes them.
         public var acknowledgementDelay = Duration.seconds(1)
@@ -32,18 +33,18 @@ public final class PostgresLedger: PurchaseLedger {
         public init() {}
     }
 
-    /// The settings of a worker's sessions. The server keeps the plan of a prepared statement. A plan made on a new
-    /// database's empty tables scans whole tables, however they have grown, until they are analyzed. So every statement
-    /// here goes by an index, whatever the tables' size. A statement without one, such as a count, costs so much by
-    /// that setting that the server would compile it each time. Left to itself, the server also plans the larger
-    /// statements anew for each small batch, which costs more than running them.
+    /// The settings of a worker's sessions. The server keeps a prepared statement's plan. A plan for a new database's
+    /// empty tables would scan whole tables, even after they grew, until they are analyzed. So every statement uses an
+    /// index, whatever the tables' size. For a statement without an index, such as a count, this setting makes the
+    /// estimated cost so high that the server would compile it each time: therefore `jit` is off. By default the server
+    /// would also plan larger statements again for each small batch, which costs more than running them.
     public static let sessionSettings = [
         "enable_seqscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
     ]
 
     let pool: PostgresPool
-    /// The pool's sessions for decisions. If a connection's database lacks what this process committed, no job runs on
-    /// it until the losses are known.
+    /// The pool's sessions for decisions. If a connection's database lacks a commit of this process, no job uses it
+    /// until the losses are known.
     public let deciding: PostgresPool
     public let fallBacks: FallBackWatch
     let limits: Limits
@@ -52,19 +53,19 @@ public final class PostgresLedger: PurchaseLedger {
     let queries = GroupQueue<RecallQuery, Durable<Recollection>>()
     let acknowledged = AcknowledgedEvents()
     let conflicts = ConflictWatch()
-    /// The number of committed SQL transactions of decisions so far.
+    /// The number of committed SQL transactions of decisions.
     let commits = Atomic<Int>(0)
-    /// The decisions that met a hung session or a stuck lock. They are retried apart, so that no other decision waits
-    /// behind them.
+    /// The decisions that met a hanging session or a lock. They are retried separately, so that no other decision waits
+    /// for them.
     let stuck = GroupQueue<PendingDecision, Durable<RecordedOutcome>>()
-    /// The acknowledged events whose outbox rows a hung session may have locked. No batch deletes them.
+    /// The acknowledged events whose outbox rows a hanging session may have locked. No batch deletes them.
     let stuckAcknowledged = AcknowledgedEvents()
     private let isConnected = Mutex(false)
     private let loops = Mutex(Loops())
 
     private struct Loops {
         var all: [Task<Void, Never>] = []
-        /// The flush under way, at most one: `acknowledged` sees to that.
+        /// The running flush. `acknowledged` makes sure that there is at most one.
         var flush: Task<Void, Never>?
     }
 
@@ -83,7 +84,7 @@ public final class PostgresLedger: PurchaseLedger {
         let others = [
             Task { await self.settleStuck(as: WriterNumber(max(limits.writers, 1), of: max(limits.writers, 1) + 1)) },
             Task { await self.answerQueries(minimum: 1) },
-            // This reader takes only queries that the first reader does not come for.
+            // The second reader takes only queries that the first reader does not take in time.
             Task { await self.answerQueries(minimum: .max) },
             Task { await self.decisions.watch() },
             Task { await self.queries.watch() },
@@ -111,8 +112,8 @@ public final class PostgresLedger: PurchaseLedger {
         loops.withLock { $0.flush = flush }
     }
 
-    /// Fails waiting decisions, lets the transactions under way end, and deletes the outbox rows of acknowledged
-    /// events. You may call it twice.
+    /// Fails waiting decisions, waits for running SQL transactions, and deletes the outbox rows of acknowledged events.
+    /// May be called twice.
     public func close() async {
         decisions.close()
         stuck.close()
@@ -128,22 +129,22 @@ public final class PostgresLedger: PurchaseLedger {
     }
 
     /// Returns for each of `partitions` an offset above which no record was ever decided, rounded up
-    /// (`insert_outcomes`). Leaves out partitions without decisions. A record up to that offset may have been answered.
-    /// Throws a `PostgresError`.
+    /// (`insert_outcomes`). A partition without decisions has no entry. A record up to that offset may have been
+    /// decided. Throws a `PostgresError`.
     public func decidedOffsets(topic: String, partitions: [Int32]) async throws -> [Int32: Int64] {
         try await pool.run { try DecidedOffsets.run(topic: topic, partitions: partitions, in: $0) }
     }
 }
 
 extension PostgresLedger {
-    /// - Parameter share: the share of the delay behind a small group that applies.
+    /// - Parameter share: the share of the delay that applies after a small group.
     func gathering(share: Double = 1) -> Gathering {
         Gathering(
             busyGroup: limits.busyGroup, busyDelay: limits.gatheringDelay, longestDelay: limits.longestGatheringDelay,
             share: share)
     }
 
-    /// Waits after a group of `count`, so that the next one grows.
+    /// Waits after a group of `count`, so that the next group grows.
     func gather(_ gathering: inout Gathering, after count: Int) async {
         let delay = gathering.delay(behind: count, now: .now, atMost: limits.gatheringBound?())
         if delay > .zero { try? await Task.sleep(for: delay) }
@@ -177,7 +178,7 @@ extension PostgresLedger {
         } while !acknowledged.flushEnded()
     }
 
-    /// Deletes the outbox rows of acknowledged events, in one try. Returns false if rows are left for the next try.
+    /// Deletes the outbox rows of acknowledged events, in one try. Returns false if some rows are left.
     private func deleteAcknowledged() async -> Bool {
         while true {
             let ids = acknowledged.take()
@@ -195,8 +196,8 @@ extension PostgresLedger {
 }
 
 extension PostgresError {
-    /// Makes a `PostgresError` of any error. A body of the pool throws nothing else; if one does, the work is tried
-    /// again.
+    /// Returns a `PostgresError` for any error. The pool's jobs should throw only such errors; after another error, the
+    /// ledger retries.
     init(caught error: any Error) {
         self =
             error as? PostgresError

@@ -2,14 +2,14 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Writes holds that stay, with the catalog that decided them.
+/// Writes holds that do not end, with the version of the catalog that decided them.
 enum UpdateHolds {
     /// The `note` if Apple's new answer lacks the transaction.
     static let notTold = "Apple's answer no longer has it"
-    /// The `note` if receiptd cannot ask about the hold.
+    /// The `note` if receiptd cannot read the hold's submission, and so cannot check the hold with Apple.
     static let unreadable = "its submission cannot be read"
 
-    /// The `note` if Apple was asked again and the same fields cannot be read.
+    /// The `note` if Apple answered again, and receiptd still cannot read these fields.
     static func note(unreadable fields: [String]) -> String? {
         fields.isEmpty ? nil : "what cannot be read of it: \(fields.joined(separator: ", "))"
     }
@@ -18,7 +18,7 @@ enum UpdateHolds {
         let hold: LeasedHold
         let reason: Reason
         var note: String?
-        /// The claim of the period that the hold has from now on; nil to keep the present one.
+        /// The claim of the hold's period from now on; nil to keep the present one.
         var period: StoreTransactionID?
     }
 
@@ -41,8 +41,8 @@ enum UpdateHolds {
             ])
     }
 
-    /// Sets aside unreadable holds that are still leased. Only an operator's refusal could end such a hold, and its
-    /// event could not be published either.
+    /// Sets aside unreadable holds that are still leased. Only an operator's refusal could end such a hold, and even
+    /// the refusal's event could not be published.
     static func setAside(
         _ holds: [LeasedHolds.Unreadable], catalogVersion: Int64,
         in session: PostgresSession

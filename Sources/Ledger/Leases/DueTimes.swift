@@ -1,21 +1,21 @@
 import Postgres
 import Synchronization
 
-/// Due times by PostgreSQL's clock, which may have been ahead when they were written.
+/// Corrects due times that were written while PostgreSQL's clock was ahead.
 enum DueTimes {
-    /// The seconds ahead beyond which no row is put off, unless an operator sets longer delays.
+    /// The farthest due time in seconds from now, unless an operator sets longer delays.
     static let farthestSeconds = 25.0 * 3600
-    /// The most rows that one look makes due.
+    /// The most rows that one statement corrects.
     private static let mendedAtATime: Int64 = 1_000
 
-    /// Returns the seconds ahead beyond which no correct clock has written a due time.
-    /// - Parameter longestDelay: the longest delay of the operator's settings, in seconds.
+    /// Returns the farthest due time, in seconds from now, that a correct clock can have written.
+    /// - Parameter longestDelay: the longest delay in the operator's settings, in seconds.
     static func farthest(longestDelay: Double) -> Double {
         max(farthestSeconds, longestDelay + 3600)
     }
 
-    /// Makes rows due that a clock which was ahead put off: at the first look, and then once a minute, because clocks
-    /// are set seldom.
+    /// Makes rows due whose due time a clock that was ahead has written. Runs at the first call, and then at most once
+    /// a minute, because clocks are rarely set.
     final class Mending: Sendable {
         private static let pause = Duration.seconds(60)
 
@@ -24,8 +24,8 @@ enum DueTimes {
         private let next = Mutex<ContinuousClock.Instant?>(nil)
 
         /// - Parameters:
-        ///   - resetting: the statement. $1 is `farthestSeconds`, and $2 the most rows.
-        ///   - farthestSeconds: the seconds ahead beyond which no correct clock has written a due time.
+        ///   - resetting: the statement. Its $1 is `farthestSeconds`, and $2 the most rows.
+        ///   - farthestSeconds: the farthest due time that a correct clock can have written, in seconds from now.
         init(_ resetting: PostgresStatement, farthestSeconds: Double = DueTimes.farthestSeconds) {
             self.resetting = resetting
             self.farthestSeconds = farthestSeconds
@@ -36,7 +36,7 @@ enum DueTimes {
         ) throws(PostgresError) {
             guard next.withLock({ $0.map { $0 <= instant } ?? true }) else { return }
             let mended = try session.execute(resetting, [.float8(farthestSeconds), .int8(mendedAtATime)]).affectedRows
-            // The database may have more of these rows: the next look mends again.
+            // The database may have more such rows, so the next call runs again.
             if mended < mendedAtATime { next.withLock { $0 = instant + Self.pause } }
         }
     }

@@ -1,15 +1,15 @@
 import Postgres
 
-/// The numbers of rows that wait in PostgreSQL for the whole fleet, for metrics.
+/// The numbers of the whole fleet's rows that wait in PostgreSQL, for metrics.
 public struct LedgerCounts: Sendable, Equatable {
-    /// The highest number that is counted.
+    /// The highest number to which a metric counts.
     public static let maximum: Int64 = 100_000
 
     public let parked: Int
-    /// The purchases that wait for an operator, without refused ones.
+    /// The purchases that wait for an operator. Refused ones are not among them.
     public let held: Int
     public let outboxPending: Int
-    /// Announced purchases that no player has.
+    /// The announced purchases that no player submitted or got.
     public let unclaimed: Int
 
     public init(parked: Int, held: Int, outboxPending: Int, unclaimed: Int = 0) {

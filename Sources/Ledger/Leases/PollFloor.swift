@@ -1,12 +1,12 @@
 import Postgres
 import Synchronization
 
-/// The time from which a repeated search through a table starts. A deleted row stays in the index while any old
-/// snapshot can see it, and a search from the beginning would read it each time. A search from the beginning happens
-/// now and then all the same, for rows of a transaction that took long to commit.
+/// The time from which a repeated search through a table starts. A deleted row stays in the index while an old snapshot
+/// can see it, and a search from the beginning would read it again. Now and then a search still starts at the
+/// beginning, to find rows of an SQL transaction that took long to commit.
 public final class PollFloor: Sendable {
-    /// Rows in the order of the time at which each was written or is due. No row has a time before its transaction
-    /// began.
+    /// Rows sorted by the time at which each was written or is due. No row's time is before the start of its SQL
+    /// transaction.
     public struct Rows: Sendable {
         public static let outbox = Rows("outbox", by: "created_at", wholeSeconds: 600)
         public static let parked = Rows("parked", by: "due_at")
@@ -16,12 +16,12 @@ public final class PollFloor: Sendable {
         static let all = [outbox, parked, finishes, refundRequests]
 
         let statement: PostgresStatement
-        /// The time between two looks from the beginning.
+        /// The time between two searches from the beginning.
         fileprivate let whole: Duration
 
         private init(_ table: String, by column: String, wholeSeconds: Int = 60) {
             whole = .seconds(wholeSeconds)
-            // $1 is the floor. Times are returned in microseconds of Unix time.
+            // $1 is the floor. All returned times are microseconds of Unix time.
             statement = PostgresStatement(
                 """
                 SELECT (extract(epoch FROM (
@@ -35,21 +35,21 @@ public final class PollFloor: Sendable {
         }
     }
 
-    /// The result of a look.
+    /// The result of a search.
     struct Found {
         /// The time of the first row, in microseconds of Unix time; nil if there is none.
         let first: Int64?
-        /// PostgreSQL's time at the look, in microseconds of Unix time.
+        /// PostgreSQL's time during the search, in microseconds of Unix time.
         let now: Int64
-        /// True if the look began at the beginning.
+        /// True if the search started at the beginning.
         let isWhole: Bool
 
-        /// Returns whether the first row is at least that old.
+        /// Returns whether the first row is at least `seconds` old.
         func has(olderThanSeconds seconds: Double) -> Bool {
             first.map { $0 <= now - Int64(seconds * 1_000_000) } ?? false
         }
 
-        /// True if the first row's time is far ahead: it was written while the clock was ahead.
+        /// True if the first row's time is far in the future, because the clock was ahead when it was written.
         var hasAhead: Bool { first.map { $0 > now + 60_000_000 } ?? false }
     }
 
@@ -61,17 +61,17 @@ public final class PollFloor: Sendable {
         self.rows = rows
     }
 
-    /// The beginning of the next look, unless it is a whole one. Microseconds of Unix time.
+    /// The start of the next search, unless that starts at the beginning. In microseconds of Unix time.
     var current: Int64 { state.withLock(\.floor) }
 
-    /// Looks, and returns whether a lease may find a row. Returns true after a look from the beginning. Throws a
+    /// Searches, and returns whether a lease could find a row. Always true after a search from the beginning. Throws a
     /// `PostgresError`.
     func mayBeDue(in session: PostgresSession) throws -> Bool {
         let found = try look(in: session)
         return found.isWhole || found.has(olderThanSeconds: 0)
     }
 
-    /// Looks once, and moves the floor up to the first row. Throws a `PostgresError`.
+    /// Searches once, and raises the floor up to the first row. Throws a `PostgresError`.
     func look(in session: PostgresSession, at instant: ContinuousClock.Instant = .now) throws -> Found {
         let isWhole = wholeLook.withLock { last in
             guard last.map({ instant - $0 >= rows.whole }) ?? true else { return false }
@@ -95,31 +95,32 @@ public final class PollFloor: Sendable {
     }
 }
 
-/// The floor, as looks move it.
+/// Computes the floor from the results of searches.
 struct FloorState {
-    /// The snapshot of a look: an SQL transaction with a number below `next` was under way then, or over.
+    /// The snapshot of a search. An SQL transaction with a number below `next` was running then, or had ended.
     struct Mark {
         let time: Int64
         let next: Int64
     }
 
-    /// A time before any other, in microseconds of Unix time.
+    /// A time before all others, in microseconds of Unix time.
     static let beginning: Int64 = 0
-    /// The most microseconds from the begin of an SQL transaction to its first row, which gives it a number.
+    /// The longest time, in microseconds, from the start of an SQL transaction to its first row, which gives the
+    /// transaction its number.
     private static let toFirstRow: Int64 = 2_000_000
-    /// The microseconds after which an SQL transaction has shown its rows, or has no session any more.
+    /// The microseconds after which an SQL transaction's rows are visible, or its session is gone.
     private static let longestTransaction: Int64 = 60_000_000
 
     private(set) var floor = beginning
     private var mark: Mark?
     private var history: String?
 
-    /// Moves the floor after a look.
+    /// Raises the floor after a search.
     /// - Parameters:
     ///   - first: the time of the first row from `before` on; nil if there is none.
-    ///   - oldest: the lowest number of an SQL transaction that was under way at this look.
+    ///   - oldest: the lowest number of an SQL transaction that was running during this search.
     mutating func advance(from before: Int64, first: Int64?, at look: Mark, oldest: Int64, in history: String?) {
-        // Another database answered, or its clock was set back: rows may have come below the floor.
+        // Another database answered, or its clock was set back. Rows may have appeared below the floor.
         guard self.history == history, look.time >= mark?.time ?? look.time, look.next >= mark?.next ?? look.next else {
             self = FloorState()
             self.history = history
@@ -128,7 +129,7 @@ struct FloorState {
         }
         var shown = look.time - Self.longestTransaction
         if let mark, oldest >= mark.next {
-            // The SQL transactions that were under way at the mark are over, and this look sees their rows.
+            // All SQL transactions that were running at the mark have ended, and this search sees their rows.
             shown = max(shown, mark.time - Self.toFirstRow)
             self.mark = look
         }

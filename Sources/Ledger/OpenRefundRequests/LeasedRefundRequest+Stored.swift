@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The columns of `lease_due_refund_requests` and `update_unowned_refund_requests` that hold Apple's question.
+/// The columns of `lease_due_refund_requests` and `update_unowned_refund_requests` that describe Apple's request.
 enum RequestedColumn: String, CaseIterable {
     case notificationID, transactionID, originalTransactionID, bundleID, productID, environment, kind, periodID
     case reason, signedAt
@@ -15,7 +15,7 @@ enum KnownColumn: String, CaseIterable {
 }
 
 extension OwnedRefundRequest {
-    /// Reads the rows of `update_unowned_refund_requests`: requests that have an owner now.
+    /// Reads the rows of `update_unowned_refund_requests`, whose requests now have an owner.
     static func all(_ rows: PostgresRows) throws(PostgresError) -> [OwnedRefundRequest] {
         let (requests, player) = (try rows.named(RequestedColumn.self), try rows.column("player_id"))
         return requests.enumerated().compactMap { row, requested in
@@ -67,7 +67,7 @@ extension LeasedRefundRequest.Delivery {
 }
 
 extension ConsumptionReport.Content {
-    /// Returns nil if the game has reported nothing.
+    /// Nil if the game server has reported nothing.
     fileprivate init?(_ row: PostgresRow<KnownColumn>) {
         guard row.bool(.isReported) ?? false else { return nil }
         self.init(

@@ -2,10 +2,10 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Refund requests in PostgreSQL, for the workers. Every function throws a `PostgresError`.
+/// Refund requests in PostgreSQL, for workers. Every function throws a `PostgresError`.
 public struct PostgresRefundRequests: OpenRefundRequests {
     /// The shortest lease in seconds. Each lease of a row is twice as long as the one before, so that a row that kills
-    /// its worker comes later each time.
+    /// its worker comes back later each time.
     public static let shortestLeaseSeconds = 60.0
     static let longestLeaseSeconds = 1800.0
 
@@ -49,7 +49,7 @@ public struct PostgresRefundRequests: OpenRefundRequests {
         }
     }
 
-    /// Returns the granted events of these rows that the broker has not acknowledged.
+    /// Returns these rows' granted events that the broker has not acknowledged.
     private func owed(
         _ rows: [PostgresRow<KnownColumn>], in session: PostgresSession
     ) throws -> Set<NameBasedUUID> {
@@ -85,7 +85,7 @@ public struct PostgresRefundRequests: OpenRefundRequests {
         try await putOff(request, seconds: 0, countsAsTry: false)
     }
 
-    /// Enters reports. If PostgreSQL refuses the data of one report, each report gets a transaction of its own.
+    /// Stores reports. If PostgreSQL refuses the data of one report, each report gets an SQL transaction of its own.
     public func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredRecord]> {
         try await BatchWriting.run(reports, refused: .refused) { reports in
             let history = try await pool.run { try Self.write(reports, in: $0) }

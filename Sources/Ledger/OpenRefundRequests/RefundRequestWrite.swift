@@ -2,20 +2,20 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Enters refund requests and their events into the database.
+/// Writes refund requests and their events to the database.
 enum RefundRequestWrite {
-    /// The word that stands in the outbox for a record's topic. Requests also come from Apple's notification history,
+    /// The text that the outbox has instead of a record's topic. Requests also come from Apple's notification history,
     /// which has no topic.
     static let sourceTopic = "app-store-notifications"
 
     private static let entering = LedgerSQL.statement(PackageResources.insert_refund_requests_sql)
     private static let publishing = LedgerSQL.statement(PackageResources.insert_refund_request_events_sql)
 
-    /// Enters requests in the SQL transaction of their notification. The caller has locked the claims of their
+    /// Inserts requests in the SQL transaction of their notification. The caller has locked the claims of their
     /// originals.
     ///
-    /// Enters into the outbox, and returns, one event for each request whose transaction is in the ledger.
-    /// `UnownedRefundRequests` looks at the other requests again.
+    /// Returns one event for each request whose transaction is in the ledger, and inserts it into the outbox.
+    /// `UnownedRefundRequests` handles the other requests later.
     static func enter(
         _ requests: [RefundRequest], at now: Timestamp, in session: PostgresSession
     ) throws -> [OutcomeEvent] {
@@ -28,18 +28,18 @@ enum RefundRequestWrite {
             guard let id = rows.text(row, notification), let owner = rows.text(row, player) else { continue }
             players[Identifier(id)] = Identifier(owner)
         }
-        // Apple may tell a request twice: each request yields one event.
+        // Apple may send a request twice. Each request has one event.
         let owned = requests.compactMap { request in
             players.removeValue(forKey: request.id).map { OwnedRefundRequest(request: request, player: $0) }
         }
         return try publish(owned, at: now, in: session)
     }
 
-    /// Enters into the outbox, and returns, the events of requests whose owners are known.
+    /// Returns the events of requests whose owners are known, and inserts them into the outbox.
     static func publish(
         _ requests: [OwnedRefundRequest], at now: Timestamp, in session: PostgresSession
     ) throws -> [OutcomeEvent] {
-        // An erased player's requests yield no event.
+        // An erased player's request has no event.
         let events = requests.filter { !$0.player.isPseudonym }
             .map { OutcomeEvent.refundRequested($0.request, by: $0.player, at: now) }
         guard !events.isEmpty else { return [] }

@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The rows of purchases that did not reach their player. receiptd tells Apple so if the ledger has no other row of the
-/// purchase.
+/// Writes purchases that did not reach their player. If the ledger has no other row of a purchase, receiptd reports it
+/// to Apple as not delivered.
 struct UndeliveredRows: Sendable {
     struct Row: Sendable {
         let purchase: UndeliveredPurchase
@@ -16,11 +16,11 @@ struct UndeliveredRows: Sendable {
     private static let deleting = LedgerSQL.statement(PackageResources.delete_undelivered_sql)
 
     let rows: [Row]
-    /// The purchases of parked submissions, with their players.
+    /// The purchases of submissions that were parked until now, with their players.
     private let waited: [(transaction: StoreTransactionID, player: PlayerID)]
 
-    /// Collects a batch's refused purchases.
-    /// - Parameter settlements: one for each decision, in their order.
+    /// Collects a batch's rejected purchases.
+    /// - Parameter settlements: one for each decision, in the same order.
     init(_ decisions: [PendingDecision], _ settlements: [Settlement]) {
         var rows: [Row] = []
         var waited: [(StoreTransactionID, PlayerID)] = []
@@ -62,7 +62,7 @@ struct UndeliveredRows: Sendable {
                 Self.deleting, [.identifiers(sorted.lazy.map(\.transaction)), .identifiers(sorted.lazy.map(\.player))])
         }
         guard !rows.isEmpty else { return }
-        // One statement cannot write a row twice: the first of a transaction counts.
+        // One statement cannot write a row twice. The first row of a transaction counts.
         let sorted = Dictionary(rows.map { ($0.purchase.transactionID, $0) }) { first, _ in first }
             .values.sorted { $0.purchase.transactionID < $1.purchase.transactionID }
         try session.execute(

@@ -2,18 +2,18 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Refund requests that came before their transactions were in the ledger.
+/// Finds the owners of refund requests that came before their transactions were in the ledger.
 enum UnownedRefundRequests {
-    /// The seconds between two looks at a request.
+    /// The seconds between two tries to find a request's owner.
     static let lookSeconds = 60.0
-    /// The most requests that one SQL transaction looks at.
+    /// The most requests of one SQL transaction.
     private static let most: Int64 = 100
 
     private static let finding = LedgerSQL.statement(PackageResources.find_unowned_refund_requests_sql)
     private static let updating = LedgerSQL.statement(PackageResources.update_unowned_refund_requests_sql)
 
-    /// Finds the owners of due requests, and puts the event of each owned request into the outbox.
-    /// - Parameter waitSeconds: the seconds that a request waits for the game's report.
+    /// Finds the owners of due requests, and inserts the event of each owned request into the outbox.
+    /// - Parameter waitSeconds: the seconds that a request waits for the game server's report.
     static func look(at now: Timestamp, waitSeconds: Double, in session: PostgresSession) throws {
         let due = try session.execute(finding, [.int8(most)])
         guard due.count > 0 else { return }
@@ -25,7 +25,8 @@ enum UnownedRefundRequests {
                 [due.text(row, original), due.text(row, period)].compactMap { $0.map { StoreTransactionID($0) } }
             })
         try session.transaction { session in
-            // The claims are locked as for a new request, so that a grant or an erasure is over or begins afterwards.
+            // The claims are locked as for a new request. So a concurrent grant or erasure ends before, or starts
+            // afterwards.
             _ = try LockClaims.run(originals.sorted(), in: session)
             let rows = try session.execute(
                 updating,

@@ -2,13 +2,13 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Puts one event into the outbox, in the SQL transaction that decides it. A grant's row has the grant's event, which
-/// is not stored twice.
+/// Inserts one event into the outbox, in the SQL transaction that decides it. The bytes of a grant's event are only in
+/// the grant's row.
 package enum InsertOutboxEvent {
     private static let statement = LedgerSQL.statement(PackageResources.insert_outbox_event_sql)
 
     /// - Parameters:
-    ///   - topic: the topic of the submission's record, or a word that no topic has.
+    ///   - topic: the topic of the submission's record, or a text that is not a topic.
     ///   - partition: the partition of the submission's record.
     package static func run(
         _ event: OutcomeEvent, topic: String, partition: Int32, traceparent: String?, in session: PostgresSession

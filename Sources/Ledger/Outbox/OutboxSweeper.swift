@@ -5,14 +5,14 @@ import Postgres
 /// An event in the outbox that the broker has not acknowledged.
 public struct OrphanEvent: Sendable, Equatable {
     public let eventID: NameBasedUUID
-    /// The outcomes topic's record key.
+    /// The record key on the outcomes topic.
     public let recordKey: String
     public let traceparent: String?
     public let event: OutcomeEvent
 }
 
-/// Leases events whose worker died after COMMIT and before the broker acknowledged the event. Leases end by
-/// PostgreSQL's clock. Every function throws a `PostgresError`; call it again after a failure.
+/// Leases events whose worker died between COMMIT and the broker's acknowledgement. Leases end by PostgreSQL's clock.
+/// Every function throws a `PostgresError`; call it again after a failure.
 public struct OutboxSweeper: Sendable {
     private static let orphans = LedgerSQL.statement(PackageResources.lease_orphaned_outbox_sql)
     private static let handedOver = LedgerSQL.statement(PackageResources.lease_handed_over_outbox_sql)
@@ -21,14 +21,14 @@ public struct OutboxSweeper: Sendable {
     private let pool: PostgresPool
     private let floor: PollFloor
 
-    /// - Parameter floor: may be shared with `LedgerCounts`.
+    /// - Parameter floor: `LedgerCounts` may use the same object.
     public init(pool: PostgresPool, floor: PollFloor = PollFloor(.outbox)) {
         self.pool = pool
         self.floor = floor
     }
 
     /// Leases events of any partition, oldest first. No other replica takes them before the lease ends.
-    /// `PurchaseLedger.published` deletes them once they are published.
+    /// `PurchaseLedger.published` deletes them after they are published.
     public func leaseOrphans(olderThanSeconds: Double, limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
         let floor = floor
         return try await pool.run { session in
@@ -51,8 +51,8 @@ public struct OutboxSweeper: Sendable {
         try await take(Self.handedOver, [.int8(Int64(limit)), .float8(leaseSeconds)])
     }
 
-    /// Leases a partition's events for its new owner, oldest first, of any age, even if another replica leased them.
-    /// Events come again until you delete them: lease, publish, delete, and repeat until none comes.
+    /// Leases a partition's events for its new owner, oldest first, of any age, even if another replica has leased
+    /// them. Events come again until you delete them: lease, publish, delete, and repeat until none comes.
     public func leaseUnpublished(
         topic: String, partition: Int32, limit: Int, leaseSeconds: Double = 30
     ) async throws -> [OrphanEvent] {

@@ -1,16 +1,16 @@
 import Fulfillment
 
-/// The ledger's outbox, as the pipeline reads it. Every function throws a `PostgresError`.
+/// The ledger's outbox for the pipeline. Every function throws a `PostgresError`.
 public struct PostgresOutbox: UnpublishedEvents {
-    /// The seconds that a replica has for publishing the events that it leased.
+    /// The seconds that a replica has for publishing leased events.
     private static let leaseSeconds = 30.0
 
     private let ledger: PostgresLedger
     private let sweeper: OutboxSweeper
     private let orphanSeconds: Double
 
-    /// - Parameter orphanSeconds: the age in seconds from which an event counts as an orphan. A younger event is
-    ///   most likely on its way from the worker that decided it.
+    /// - Parameter orphanSeconds: the age in seconds from which an event counts as an orphan. The worker that decided a
+    ///   younger event is probably still publishing it.
     public init(ledger: PostgresLedger, sweeper: OutboxSweeper, orphanSeconds: Double = 10) {
         self.ledger = ledger
         self.sweeper = sweeper

@@ -2,8 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// Tries as stored, each `[milliseconds since 1970, endpoint, environment, result, status, milliseconds]`. Every
-/// decision keeps its tries, and names would be most of their bytes.
+/// The stored form of tries. Each is `[milliseconds since 1970, endpoint, environment, result, status, milliseconds]`.
+/// It has no names, which would be most of its bytes, because every decision stores its tries.
 extension [AppleTry] {
     var storedText: String {
         var json = JSONWriter(capacity: 96 * count)

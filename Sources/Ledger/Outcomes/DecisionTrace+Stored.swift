@@ -3,11 +3,12 @@ import Fulfillment
 import NamesAndTimes
 
 extension PendingDecision {
-    /// The most scalars of a product id that are stored. The client chooses the id, and nothing else bounds its length.
+    /// The most Unicode scalars of a product id that are stored. The client chooses the id, and nothing else limits its
+    /// length.
     private static let maximumClaim = 128
 
-    /// The submission and the way to its decision, as JSON with short names; nil without a trace. The JSON never holds
-    /// the receipt or the token.
+    /// The submission and its decision's trace, as JSON with short names; nil if there is no trace. The JSON contains
+    /// neither the receipt nor the token.
     var storedTrace: [UInt8]? {
         guard let trace else { return nil }
         var json = JSONWriter(capacity: 192 + 80 * trace.tries.count)
@@ -19,7 +20,7 @@ extension PendingDecision {
         json.name("catalog")
         json.number(catalogVersion)
         if let product = submission.productID?.text {
-            // A text never has more scalars than bytes.
+            // A text has no more scalars than bytes.
             let isBrief = product.utf8.count <= Self.maximumClaim
             let claim = product.unicodeScalars.prefix(Self.maximumClaim)
             json.member("product", isBrief ? product : String(String.UnicodeScalarView(claim)))
@@ -42,7 +43,7 @@ extension PendingDecision {
 }
 
 extension Submission.Proof {
-    /// The name of the submission's field that holds the proof.
+    /// The name of the submission's field with the proof.
     var name: String {
         switch self {
         case .receipt: "receipt_data"

@@ -1,23 +1,22 @@
 import Postgres
 
-/// Moves rows out of the outcomes' default partition, a slice in each SQL transaction. Nobody waits for the move, and a
-/// later turn moves the rest.
+/// Moves rows out of the outcomes' default partition, one slice in each SQL transaction. Nothing waits for the move,
+/// and a later turn moves the rest.
 ///
-/// PostgreSQL reads the whole default partition whenever it makes a day's partition. So no partition is made while the
-/// default one is large.
+/// PostgreSQL reads the whole default partition whenever a day's partition is created. So no partition is created while
+/// the default partition is large.
 enum DefaultOutcomes {
-    /// Rows that one statement moves at most.
+    /// The most rows that one statement moves.
     static let movedAtATime = 2_000
-    /// Rows that one search finds at most. A search also reads deleted rows, which stay in the index while a backup
-    /// reads.
+    /// The most rows that one search finds. A search also reads deleted rows, which stay in the index during a backup.
     static let foundAtATime = 50_000
-    /// Rows that one turn of a worker moves at most.
+    /// The most rows that one turn of a worker moves.
     static let movedInALook = 200_000
 
     private static let finding = LedgerSQL.statement(PackageResources.find_default_outcomes_sql)
     private static let moving = LedgerSQL.statement(PackageResources.move_default_outcomes_sql)
 
-    /// Moves rows, and returns their number. Throws a `PostgresError`; slices that were moved before stay moved.
+    /// Moves rows, and returns their number. Throws a `PostgresError`; the slices moved until then stay moved.
     /// - Parameter limit: the most rows.
     static func move(in pool: PostgresPool, limit: Int = movedInALook) async throws -> Int {
         var moved = 0
@@ -26,13 +25,13 @@ enum DefaultOutcomes {
             let places = try await pool.run { try find(most, in: $0) }
             let before = moved
             for slice in slices(of: places) { moved += try await pool.run { try move(slice, in: $0) } }
-            // If no row moved, another process moved these.
+            // If no row moved, another process has moved these rows.
             if places.count < foundAtATime || moved == before { break }
         }
         return moved
     }
 
-    /// Moves all rows, for `migrate`, and then frees the room that they left.
+    /// Moves all rows, for `migrate`, and then frees their space.
     /// - Parameter tell: called after each slice with the number of rows moved so far.
     static func moveAll(in session: PostgresSession, tell: (Int) -> Void) throws {
         var moved = 0
@@ -45,7 +44,7 @@ enum DefaultOutcomes {
             }
             if places.count < foundAtATime || moved == before { break }
         }
-        // VACUUM needs the rights of the table's owner, and skips a table that somebody has locked.
+        // VACUUM needs the rights of the table's owner, and skips a locked table.
         if moved > 0 { try session.run(script: "VACUUM (SKIP_LOCKED) outcomes_default") }
     }
 

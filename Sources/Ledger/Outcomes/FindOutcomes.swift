@@ -5,14 +5,14 @@ enum FindOutcomes {
     private static let statement = LedgerSQL.statement(PackageResources.find_outcomes_sql)
 
     struct Answers: Sendable {
-        /// The events of the stored answers, by the index of their key; no entry for a record that was never decided.
+        /// The events of the decided records, by the index of their key. A record that was never decided has no entry.
         ///
-        /// An entry is empty if the player was erased. The event was published before under the player's id, and the
-        /// same event id is not published with a pseudonym.
+        /// An entry is empty if the player was erased. The event was published before with the player's id, and
+        /// receiptd does not publish the same event id with a pseudonym.
         var events: [Int: [OutcomeEvent]] = [:]
-        /// The decided records that have no answer left, because somebody deleted their grants.
+        /// The decided records whose events cannot be read, because somebody deleted their grants.
         var withoutGrants: Set<Int> = []
-        /// The history of the database that has the outcomes; nil without outcomes.
+        /// The history of the database that has the outcomes; nil if there are none.
         var history: DatabaseHistory?
     }
 

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The key of a record in the table of outcomes.
+/// The key of a record in the outcomes table.
 struct OutcomeKey: Hashable, Comparable {
     let day: Int32
     let partition: Int32
@@ -19,8 +19,8 @@ struct OutcomeKey: Hashable, Comparable {
         content = Array(position.content.bytes.prefix(16))
     }
 
-    /// Hashes the partition and the offset only. Other fields differ only after a topic was made anew, and cost more to
-    /// hash.
+    /// Hashes only the partition and the offset. Other fields cost more, and differ only if the topic was created
+    /// again.
     func hash(into hasher: inout Hasher) {
         hasher.combine(partition)
         hasher.combine(offset)
@@ -38,11 +38,11 @@ struct OutcomeKey: Hashable, Comparable {
 struct OutcomeRow {
     let key: OutcomeKey
     let decision: PendingDecision
-    /// The granted transactions in publishing order.
+    /// The granted transactions, in publishing order.
     let granted: [StoreTransactionID]
     let answer: [UInt8]?
 
-    /// The day that chooses the row's partition.
+    /// The day that selects the row's partition.
     var day: OutcomeDay { OutcomeDay(of: key.day, decidedOn: decision.decidedAt.daysSinceEpoch) }
 }
 
@@ -65,7 +65,7 @@ struct ProgressRow {
     let offset: Int64
 }
 
-/// The rows of a batch that can conflict only with those of a replica that has lost its partition.
+/// The rows of a batch. They can conflict only with rows of a replica that has lost its partition.
 struct InsertOutcomes {
     private static let statement = LedgerSQL.statement(PackageResources.insert_outcomes_sql)
 

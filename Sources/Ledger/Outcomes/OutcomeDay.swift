@@ -1,22 +1,22 @@
 import Fulfillment
 import NamesAndTimes
 
-/// A UTC day of records, which has a partition of the outcomes table.
+/// A UTC day of records, which has its own partition of the outcomes table.
 package struct OutcomeDay: Hashable, Comparable {
     package let sinceEpoch: Int32
 
-    /// The partition for all days that have none of their own. Its day is 1 January of the year 1.
+    /// The partition for all other days. It has the day 1 January of the year 1.
     package static let apart = OutcomeDay(sinceEpoch: -719_162)
-    /// The days before and after today that have a partition of their own, as far as outcomes are kept that long.
-    /// Partitions are made early, because a backup that reads for days prevents a new one. Old records of a topic need
-    /// the days behind.
+    /// How many days before today have their own partition, if outcomes are kept that long; `daysAhead` is the same
+    /// after today. Partitions are created early, because a backup that reads for days prevents a new one. Old records
+    /// of a topic need the days before today.
     static let daysBehind: Int32 = 30
     static let daysAhead: Int32 = 7
 
-    /// Chooses the partition of a record's outcome.
+    /// Selects the partition of a record's outcome.
     /// - Parameters:
     ///   - day: the day of the record's timestamp.
-    ///   - today: the day of the decision. Days that are far from it have no partition.
+    ///   - today: the day of the decision. Days far from it have no partition.
     init(of day: Int32, decidedOn today: Int32) {
         let isNear = (today - Self.daysBehind...today + Self.daysAhead).contains(day)
         sinceEpoch = isNear ? day : Self.apart.sinceEpoch
@@ -30,7 +30,7 @@ package struct OutcomeDay: Hashable, Comparable {
         sinceEpoch = time.daysSinceEpoch
     }
 
-    /// Reads the day out of a partition's name; nil for any other table.
+    /// Reads the day from a partition's name; nil for another table.
     init?(table: String) {
         let digits = table.dropFirst("outcomes_".count)
         let date = "\(digits.prefix(4))-\(digits.dropFirst(4).prefix(2))-\(digits.suffix(2))"

@@ -3,10 +3,10 @@ import NamesAndTimes
 import Postgres
 
 /// The outcomes table's partitions, one for each UTC day. Writers never wait for them: records of a day without a
-/// partition go to the default partition, and no step here blocks a writer for longer than the functions'
-/// `lock_timeout`.
+/// partition go to the default partition. No step here blocks a writer for longer than the functions' `lock_timeout`.
 package enum OutcomePartitions {
-    /// The age in seconds from which a transaction is no batch. No change waits for the locks of an older one.
+    /// The age in seconds from which an SQL transaction cannot be a batch. No change waits for the locks of an older
+    /// transaction.
     static let oldTransaction = 1.0
 
     private static let listing = LedgerSQL.statement(PackageResources.list_outcome_days_sql)
@@ -18,7 +18,8 @@ package enum OutcomePartitions {
         case done
         /// There is nothing to do, or another replica does it.
         case nothing
-        /// The day stays in the default partition, which has rows of the day already or is too large to look through.
+        /// The day stays in the default partition. That partition already has rows of the day, or is too large to
+        /// search.
         case staysInDefault
         case blocked([LockHolder])
     }
@@ -63,7 +64,7 @@ package enum OutcomePartitions {
         }
     }
 
-    /// Makes missing partitions for `migrate`, before any row goes in. It stops at the first one that a lock prevents.
+    /// Creates missing partitions for `migrate`, before rows are inserted. Stops at the first that a lock prevents.
     static func makeMissing(in session: PostgresSession) throws {
         let (now, days) = try list(in: session)
         for day in wanted(at: [now], kept: OutcomeDay.daysBehind).subtracting(days).sorted() {
@@ -71,7 +72,7 @@ package enum OutcomePartitions {
         }
     }
 
-    /// Makes a change unless it would wait for a lock: writers and look-ups queue behind a session that waits for an
+    /// Makes a change, unless it would wait for a lock. Writers and readers queue behind a session that waits for an
     /// exclusive lock.
     private static func changing(
         _ tables: [String], in session: PostgresSession, _ body: (PostgresSession) throws -> Step

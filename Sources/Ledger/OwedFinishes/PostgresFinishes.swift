@@ -2,13 +2,13 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The deliveries to report to Apple, in PostgreSQL, for the workers. Every function throws a `PostgresError`.
+/// The deliveries to report to Apple (finishes) in PostgreSQL, for workers. Every function throws a `PostgresError`.
 public struct PostgresFinishes: OwedFinishes {
     /// The shortest lease in seconds. Each lease of a row is twice as long as the one before, so that a row that kills
-    /// its worker comes later each time.
+    /// its worker comes back later each time.
     public static let shortestLeaseSeconds = 60.0
     static let longestLeaseSeconds = 6 * 3600.0
-    /// Due rows that one look reads at most. It puts off those whose events are not acknowledged.
+    /// The most due rows that one statement reads. Rows whose events are not acknowledged get a later due time.
     static let lookedAtATime: Int64 = 200
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_finishes_sql)

@@ -6,11 +6,11 @@ enum FindParked {
 
     struct Waiting {
         var ids: Set<NameBasedUUID> = []
-        /// The history of the database in which the submissions wait; nil if none waits.
+        /// The history of the database in which the submissions are parked; nil if none is.
         var history: DatabaseHistory?
     }
 
-    /// Returns the ids of parked submissions among `ids`.
+    /// Returns the ids among `ids` that are parked.
     static func run(_ ids: [NameBasedUUID], in session: PostgresSession) throws -> Waiting {
         guard !ids.isEmpty else { return Waiting() }
         let rows = try session.execute(statement, [.uuids(ids)])

@@ -1,33 +1,33 @@
 import Fulfillment
 import Postgres
 
-/// Parks many submissions in one statement, except for those that may not wait.
+/// Parks many submissions in one statement. Submissions that may not wait are not parked.
 enum InsertParked {
-    /// Seconds between two tries of a player's submissions that found no place in memory.
+    /// The seconds between the due times of a player's submissions that found no place in memory.
     static let shareSpacing = 0.25
 
     private static let statement = LedgerSQL.statement(PackageResources.insert_parked_sql)
 
-    /// The most rows of one player with unproven proofs, however many of them share a proof.
+    /// The most rows of one player with unproven proofs, even if some of them share a proof.
     static let rowsOfPlayer = 100
-    /// The most further rows of a player that are counted. The count spreads the tries of the player's next rows.
+    /// The most further rows of a player that are counted. Their count spreads the due times of the player's next rows.
     static let countedRows = 200
 
-    /// Parks rows, and inserts the purchases that their players wait for.
-    /// - Parameter room: the bytes of submissions with unproven proofs that may still be parked.
+    /// Parks rows, and inserts the purchases for which their players wait.
+    /// - Parameter room: how many more bytes of submissions with unproven proofs may be parked.
     static func run(
         _ rows: [ParkingSubmission], room: Int64, with undelivered: UndeliveredRows, in session: PostgresSession
     ) throws -> Durable<Set<NameBasedUUID>> {
         if undelivered.isEmpty { return try run(rows, room: room, in: session) }
         return try session.transaction { session in
-            // The tables come in the order of a batch, which deletes parked rows at its end.
+            // The tables are written in the same order as in a batch, which deletes parked rows last.
             try undelivered.write(in: session)
             return try run(rows, room: room, in: session)
         }
     }
 
-    /// Parks rows. Returns the ids of rows that are not parked, because too many unproven proofs wait, of their player
-    /// or in all.
+    /// Parks rows. Returns the ids of rows that were not parked, because their player or the fleet already has too many
+    /// unproven proofs parked.
     static func run(
         _ rows: [ParkingSubmission], room: Int64, in session: PostgresSession
     ) throws -> Durable<Set<NameBasedUUID>> {

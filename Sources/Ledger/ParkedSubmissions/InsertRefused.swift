@@ -2,19 +2,19 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Parks a submission whose data the database refuses. The row's texts and times are such that every database takes
+/// Parks a submission whose data the database refuses. Changes the row's texts and times so that every database accepts
 /// them.
 enum InsertRefused {
-    /// The form in which the row shows parts of the record's texts. The submission's bytes have the whole of them.
+    /// How the row shows parts of the record's texts. The submission's bytes have the whole texts.
     private enum Form {
-        /// Identifiers are as they came, except for control characters.
+        /// Identifiers are unchanged, except for control characters.
         case readable
-        /// Texts are ASCII: every other character is written as an escape. Times are within the years that every
-        /// database takes.
+        /// Texts are ASCII, and each other character is an escape. Times are within the years that every database
+        /// accepts.
         case plain
 
-        /// The most Unicode scalars of a shown name. An escaped scalar has up to ten bytes, and a key of an index at
-        /// most 2,700.
+        /// The most Unicode scalars of a shown name. An escaped scalar has up to ten bytes, and an index key may have
+        /// at most 2,700.
         var maximumScalars: Int {
             switch self {
             case .readable: 256
@@ -23,14 +23,14 @@ enum InsertRefused {
         }
     }
 
-    /// The years 0001 to 9999, in milliseconds: PostgreSQL takes no time before 4713 BC.
+    /// The years 0001 to 9999, in milliseconds. PostgreSQL accepts no time before 4713 BC.
     private static let times: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
     private static let statement = LedgerSQL.statement(PackageResources.insert_refused_parked_sql)
 
     /// Parks the submission for an operator. Returns the history of the database that has the row.
     ///
-    /// Call it outside of a transaction, because PostgreSQL may refuse the first form too.
+    /// Call it outside an SQL transaction, because PostgreSQL may refuse the first form too.
     static func run(
         _ submission: Submission, _ position: RecordPosition, proof: Digest256, traceparent: String?,
         for error: PostgresError, in session: PostgresSession
@@ -59,10 +59,10 @@ enum InsertRefused {
         }
     }
 
-    /// Returns a name that somebody else chose, as people read it.
+    /// Returns a name from outside in a form for people.
     static func shown(_ text: String) -> String { shown(text, .readable) }
 
-    /// Writes control characters as `\u{…}`, because PostgreSQL's text cannot hold NUL.
+    /// Writes control characters as `\u{…}`, because PostgreSQL's text cannot contain NUL.
     private static func shown(_ text: String, _ form: Form) -> String {
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars.prefix(form.maximumScalars) {

@@ -11,7 +11,7 @@ package enum LeaseParked {
 
     package struct Leased: Sendable {
         package var leased: [LeasedSubmission] = []
-        /// Rows whose stored submission cannot be read. No retry repairs them.
+        /// Rows whose stored submission Swift cannot read. No retry repairs them.
         package var unreadable: [NameBasedUUID] = []
     }
 
@@ -20,7 +20,8 @@ package enum LeaseParked {
     ) throws -> [LeasedSubmission] {
         try mending.mendNowAndThen(in: session)
         guard try floor.mayBeDue(in: session) else { return [] }
-        // The lease is committed before a worker reads the submission, so that a lease that ends the process counts.
+        // The lease is committed before a worker reads the submission. So it counts even if the submission ends the
+        // process.
         let rows = try session.execute(due, [.int8(Int64(limit)), .float8(leaseSeconds)])
         return try leased(rows, in: session).leased
     }
@@ -45,7 +46,7 @@ package enum LeaseParked {
     }
 
     /// Returns the leased submissions, and sets unreadable rows aside.
-    /// - Parameter rows: the rows of any `lease_…_parked` statement.
+    /// - Parameter rows: the rows of a `lease_…_parked` statement.
     package static func leased(_ rows: PostgresRows, in session: PostgresSession) throws(PostgresError) -> Leased {
         var found = Leased()
         for row in try rows.named(ParkedColumn.self) {

@@ -3,19 +3,20 @@ import NamesAndTimes
 import Postgres
 import Synchronization
 
-/// Submissions that wait in PostgreSQL. Many are parked in one transaction, because an app with wrong credentials parks
-/// everything.
+/// Submissions that wait in PostgreSQL. It parks many of them in one SQL transaction, because an app with wrong
+/// credentials parks all its submissions.
 ///
-/// Close it before its pool: `close` ends the transactions under way.
+/// Close it before its pool: `close` ends the running SQL transactions.
 public final class PostgresParking: ParkedSubmissions {
-    /// The seconds that a worker has for one try, by PostgreSQL's clock: longer than Apple may take in two
-    /// environments. If the worker dies, another leases the row after that.
+    /// The seconds that a worker has for one try, by PostgreSQL's clock. It is longer than Apple may take for requests
+    /// in two environments. If the worker dies, another worker leases the row after this time.
     public static let leaseSeconds = 60.0
-    /// The deaths of workers in isolation after which the submission is set aside. insert_parked has the number too.
+    /// The number of workers' deaths in isolation after which a submission is set aside. insert_parked.sql has the same
+    /// number.
     static let deathsOfPoison = 3
     private static let maximumBatch = 200
     private static let maximumBatchBytes = 4 << 20
-    /// The seconds over which the worker tries an app's submissions again once its credentials work.
+    /// The seconds over which the worker spreads the retries of an app's submissions when its credentials work again.
     private static let retrySpreadSeconds = 10.0
 
     private static let rescheduling = LedgerSQL.statement(PackageResources.reschedule_parked_sql)
@@ -37,10 +38,11 @@ public final class PostgresParking: ParkedSubmissions {
     private let queue = GroupQueue<ParkingSubmission, Durable<ParkingOutcome>>()
     private let loops = Mutex<[Task<Void, Never>]>([])
 
-    /// Makes a store that starts at once, and connects when there is work.
+    /// Creates a store that starts at once, and connects when there is work.
     /// - Parameters:
-    ///   - longestDelay: the longest delay of the settings, in seconds. A submission that is due more than an hour
-    /// later than that, and more than 25 hours from now, becomes due at once: PostgreSQL's clock was ahead.
+    ///   - longestDelay: the longest delay in the settings, in seconds. If a submission is due more than an hour later
+    ///     than that, and more than 25 hours from now, it becomes due at once: a clock that was ahead must have written
+    ///     its due time.
     ///   - mostUnprovenBytes: the most bytes of unproven proofs that the whole fleet parks.
     public convenience init(
         pool: PostgresPool, leaseSeconds: Double = PostgresParking.leaseSeconds, longestDelay: Double = 0,
@@ -65,7 +67,7 @@ public final class PostgresParking: ParkedSubmissions {
             Task { await self.write(minimum: 1) },
             Task { await self.queue.watch() },
         ]
-        // The second writer takes only entries that the first leaves waiting, because its session may hang.
+        // The second writer takes only entries that the first writer leaves waiting because its session hangs.
         if hasSecondWriter { tasks.append(Task { await self.write(minimum: .max) }) }
         loops.withLock { $0 = tasks }
     }
@@ -147,7 +149,7 @@ public final class PostgresParking: ParkedSubmissions {
             in: pool, progress: { _ in })
     }
 
-    /// Fails submissions that are still to be parked, and lets the transaction under way end. You may call it twice.
+    /// Fails submissions that are not parked yet, and waits for the running SQL transaction. May be called twice.
     public func close() async {
         queue.close()
         let tasks = loops.withLock { loops in
@@ -170,7 +172,7 @@ extension PostgresParking {
         }
     }
 
-    /// Parks the entries. It retries until all are parked or the queue is closed.
+    /// Parks the entries. Retries until all are parked or the queue is closed.
     private func park(_ entries: Entries) async {
         var backoff = Backoff()
         while true {
@@ -211,7 +213,7 @@ extension PostgresParking {
         }
     }
 
-    /// Returns the bytes of unproven submissions that may still be parked; no limit if all of these are proven.
+    /// Returns how many more bytes of unproven submissions may be parked; no limit if all of `given` are proven.
     private func room(for given: [ParkingSubmission], in session: PostgresSession) throws -> Int64 {
         guard given.contains(where: { !$0.isProven }) else { return .max }
         let now = WallClock.monotonicSeconds
@@ -229,7 +231,7 @@ extension PostgresParking {
         unproven.withLock { $0.parked(Int64(bytes)) }
     }
 
-    /// Parks a submission for an operator, because PostgreSQL refuses its data. Returns nil if that failed.
+    /// Parks a submission for an operator, because PostgreSQL refuses its data. Returns nil if that fails.
     private func parkRefused(_ refused: ParkingSubmission, for error: PostgresError) async -> Durable<Void>? {
         do {
             let history = try await pool.run {

@@ -1,13 +1,13 @@
-/// The bytes of parked unproven proofs in the whole fleet, as far as one replica knows.
+/// The bytes of the whole fleet's parked unproven proofs, as far as one replica knows.
 ///
-/// A replica asks the database now and then, and more often the less room is left. So each replica may add a small part
-/// of the room before the others know of it. The next count mends every error of the last one.
+/// A replica counts in the database from time to time, and more often if little room is left. So each replica may use a
+/// small part of the room before the others know. The next count corrects all errors of the last one.
 struct UnprovenBytes: Sendable {
-    /// The age in seconds at which a count is renewed, because answered submissions have made room meanwhile.
+    /// The age in seconds at which the replica counts again, because decided submissions have freed room.
     static let longestSeconds = 5.0
     /// The shortest time between two counts, in seconds.
     static let shortestSeconds = 0.5
-    /// The divisor of the remaining room: the replica counts again once it has added more than this part of the room.
+    /// The replica counts again when it has added more than the remaining room divided by this.
     static let shareOfRoom: Int64 = 16
 
     let limit: Int64
@@ -19,10 +19,10 @@ struct UnprovenBytes: Sendable {
         self.limit = limit
     }
 
-    /// The bytes that may still be parked.
+    /// How many more bytes may be parked.
     var room: Int64 { max(0, limit - counted - added) }
 
-    /// - Parameter now: the time in seconds, by a clock that only grows.
+    /// - Parameter now: the time in seconds, by a clock that never goes back.
     func mustCount(now: Double) -> Bool {
         let age = now - countedAt
         if age >= Self.longestSeconds { return true }
@@ -33,6 +33,6 @@ struct UnprovenBytes: Sendable {
         (counted, added, countedAt) = (bytes, 0, now)
     }
 
-    /// Notes that this replica has parked so many more bytes.
+    /// Notes that this replica parked this many bytes.
     mutating func parked(_ bytes: Int64) { added += bytes }
 }

@@ -6,7 +6,7 @@ import Postgres
 extension WaitingHistory {
     private static let lookedUpName = "looked_up"
 
-    /// The doubts and the looked-up transactions as JSON: `{"no_purchase":2,"looked_up":["1000"]}`.
+    /// The counts of doubtful answers and the looked-up transactions as JSON: `{"no_purchase":2,"looked_up":["1000"]}`.
     var storedDoubts: [UInt8] {
         var json = JSONWriter()
         json.beginObject()

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The learnt account tokens, read under their locks and written with the batch that learns.
+/// Reads what receiptd has learnt about account tokens under their locks, and writes what a batch has learnt.
 enum AccountTokens {
     private static let finding = LedgerSQL.statement(PackageResources.find_account_tokens_sql)
     private static let locking = LedgerSQL.statement(PackageResources.lock_account_tokens_sql)
@@ -13,13 +13,13 @@ enum AccountTokens {
 
     typealias Facts = [AccountTokenKey: AccountTokenFacts]
 
-    /// Finds the facts about the tokens that the decisions mention.
+    /// Finds the facts about the tokens in the decisions.
     ///
     /// After the claims, this function locks the rows of tokens about which the batch may learn something. If two
-    /// replicas meet a token for the first time, the second reads the facts that the first has learnt.
+    /// replicas meet a token for the first time, the second then reads what the first has learnt.
     ///
     /// Two kinds of tokens need no lock, because nothing about them changes: a constant, and a token that the player
-    /// sent before with known accounts.
+    /// has sent before with known accounts.
     static func find(for decisions: [PendingDecision], in session: PostgresSession) throws -> Facts {
         var mentioned: Set<AccountTokenKey> = []
         for decision in decisions { mentioned.formUnion(decision.mentionedTokens) }
@@ -40,7 +40,7 @@ enum AccountTokens {
         return facts
     }
 
-    /// Writes the facts that a settlement has learnt. Returns the app of each token that has just become a constant.
+    /// Writes what a settlement has learnt. Returns the app of each token that has just become a constant.
     static func write(before: Facts, after: Facts, in session: PostgresSession) throws -> [BundleID] {
         let changed = after.filter { before[$0.key] != $0.value }.keys.sorted()
         guard !changed.isEmpty else { return [] }

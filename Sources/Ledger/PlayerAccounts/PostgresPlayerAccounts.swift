@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The owners of account tokens, in PostgreSQL.
+/// The players of account tokens, in PostgreSQL.
 public struct PostgresPlayerAccounts: PlayerAccounts {
     private static let entering = LedgerSQL.statement(PackageResources.upsert_player_accounts_sql)
     private static let locking = LedgerSQL.statement(PackageResources.lock_announced_of_tokens_sql)
@@ -14,8 +14,8 @@ public struct PostgresPlayerAccounts: PlayerAccounts {
         self.pool = pool
     }
 
-    /// Enters accounts. Throws a `PostgresError`. If PostgreSQL refuses the data of one account, each account gets a
-    /// transaction of its own.
+    /// Stores accounts. Throws a `PostgresError`. If PostgreSQL refuses the data of one account, each account gets an
+    /// SQL transaction of its own.
     public func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[EnteredRecord]> {
         try await BatchWriting.run(accounts, refused: .refused) { accounts in
             let history = try await pool.run { try Self.write(accounts, in: $0) }
@@ -24,7 +24,7 @@ public struct PostgresPlayerAccounts: PlayerAccounts {
     }
 
     private static func write(_ accounts: [ReceivedAccount], in session: PostgresSession) throws -> DatabaseHistory? {
-        // All records of a key are in one partition and come in their order, so that the last one is the newest.
+        // All records with one key come from one partition, in order. So the last one is the newest.
         let newest = Dictionary(accounts.map { ($0.account.token, $0) }) { _, later in later }
             .values.sorted { $0.account.token < $1.account.token }
         return try session.transaction { session in
@@ -38,7 +38,7 @@ public struct PostgresPlayerAccounts: PlayerAccounts {
                     .textArray(newest.map { $0.account.player?.text }), .int4Array(newest.map(\.partition)),
                     .int8Array(newest.map(\.offset)), .timestamps(newest.map(\.timestamp)),
                 ])
-            // Purchases of forgotten tokens are locked too: the catalog may name another owner of such a token.
+            // Purchases of deleted tokens are locked too, because the catalog may name another player for such a token.
             let told = try session.execute(locking, tokens)
             let transaction = try told.column("transaction_id")
             if told.count > 0 {

@@ -2,13 +2,13 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Finds receipts whose purchases are all in the ledger, in one round trip. It knows a receipt by Apple's earlier
+/// Finds receipts whose purchases are all in the ledger, in one round trip. A receipt is known by Apple's earlier
 /// answer to its proof, or by the purchases that receiptd read from a proven proof.
 enum FindKnownReceipts {
     private static let statement = LedgerSQL.statement(PackageResources.find_known_receipts_sql)
 
-    /// - Returns: the evidence of each known receipt, by the query's index; no entry for an unknown receipt. Apple's
-    ///   answer has precedence, because it tells more.
+    /// - Returns: the evidence of each known receipt, by the query's index. An unknown receipt has no entry. Apple's
+    ///   answer takes precedence, because it has more data.
     static func run(_ queries: [RecallQuery], in session: PostgresSession) throws -> [Int: GenuineReceipt] {
         guard !queries.isEmpty else { return [:] }
         var numbers: [Int64] = []

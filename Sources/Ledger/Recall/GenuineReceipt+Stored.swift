@@ -2,7 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// Apple's answer as JSON. Its names are short, because an answer is kept with every remembered proof.
+/// The stored form of Apple's answer: JSON with short names, because the ledger stores an answer for every remembered
+/// proof.
 extension GenuineReceipt {
     package var storedBytes: [UInt8] {
         var json = JSONWriter(capacity: 128 + 192 * purchases.count)
@@ -30,7 +31,7 @@ extension GenuineReceipt {
         return json.bytes
     }
 
-    /// Reads a stored receipt. Nil if the bytes have another form; the worker then asks Apple.
+    /// Reads a stored receipt. Nil if the bytes have another form; the worker then sends a request to Apple.
     package init?(stored bytes: [UInt8]) {
         guard let json = try? JSONParser.parse(bytes).value, let bundle = json["bundle"]?.string,
             let environment = json["environment"]?.string.flatMap(StoreEnvironment.init(rawValue:)),
@@ -48,7 +49,7 @@ extension GenuineReceipt {
 
 extension StorePurchase {
     fileprivate init?(stored json: JSONValue) {
-        // Ids that an earlier release stored pass the same check.
+        // Ids stored by an earlier release must pass the same check.
         guard let id = json["id"]?.string.flatMap(TransactionIDText.read),
             let original = (json["original"]?.string).map(TransactionIDText.read) ?? id,
             let product = json["product"]?.string,

@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// Answers many callers' queries in one round trip, or in three if some of the records may be redelivered.
+/// Answers many callers' queries in one round trip, or in three if some of their records may be redelivered.
 struct RecallBatch: Sendable {
     let queries: [RecallQuery]
 

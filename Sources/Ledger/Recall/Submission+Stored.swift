@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 
 extension Submission {
-    /// The submission as a record of the submissions topic: `SubmissionDecoder` reads it back.
+    /// The submission in the form of a record of the submissions topic, which `SubmissionDecoder` can read.
     var storedBytes: [UInt8] {
         var json = JSONWriter(capacity: 512 + proof.length)
         json.beginObject()

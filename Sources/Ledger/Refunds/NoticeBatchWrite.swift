@@ -2,19 +2,19 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Writes a batch of Apple's notifications in one SQL transaction, in the order of a batch of decisions. It inserts or
-/// locks the claims, reads the rows under them by later statements, settles, and writes.
+/// Writes a batch of Apple's notifications in one SQL transaction, in the same order as a batch of decisions. It
+/// inserts or locks the claims, reads the rows under them in later statements, settles, and writes.
 struct NoticeBatchWrite: Sendable {
     private static let findingTaken = LedgerSQL.statement(PackageResources.find_notifications_sql)
 
     let received: [ReceivedNotice]
     let catalog: Catalog
 
-    /// The facts in force after COMMIT.
+    /// What a batch wrote, once it is committed.
     struct Written: Sendable {
         /// The effects, one for each of `received`.
         let effects: [NoticeEffect]
-        /// The events about subscriptions and requests. The outbox has them.
+        /// The events about subscriptions and refund requests, which are in the outbox.
         let events: [OutcomeEvent]
         let history: DatabaseHistory?
     }
@@ -34,8 +34,8 @@ struct NoticeBatchWrite: Sendable {
         }
     }
 
-    /// Locks the claims of the originals that Apple names, and the claims of their grants and holds. It inserts a claim
-    /// without an owner where there is none.
+    /// Locks the claims of the originals that Apple names, and the claims of the transactions' grants and holds.
+    /// Inserts a missing claim, without an owner.
     private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
         var bundles: [StoreTransactionID: BundleID] = [:]
         for one in received {
@@ -51,8 +51,8 @@ struct NoticeBatchWrite: Sendable {
         return try LockClaims.run(sorted.filter { !fresh.contains($0) }, in: session)
     }
 
-    /// Returns the indexes of notifications that were not taken before, each once. A replica that takes the same
-    /// notification at the same time waits for the claims' locks.
+    /// Returns the indexes of notifications that were not taken before, each once. If another replica takes the same
+    /// notification concurrently, it waits for the claims' locks.
     private func fresh(in session: PostgresSession) throws -> [Int] {
         let rows = try session.execute(Self.findingTaken, [.identifiers(Set(received.map(\.notice.id)).sorted())])
         let notice = try rows.column("notification_id")
@@ -66,7 +66,7 @@ struct NoticeBatchWrite: Sendable {
         return effects
     }
 
-    /// Enters purchases before the facts about them, because a granted period belongs to its subscription. Returns the
+    /// Inserts purchases before the facts about them, because a granted period belongs to its subscription. Returns the
     /// events.
     private func enterOthers(_ fresh: [Int], in session: PostgresSession) throws -> [OutcomeEvent] {
         let notices = fresh.map { received[$0].notice }

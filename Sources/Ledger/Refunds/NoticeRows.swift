@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The rows of taken notifications, so that no notification counts twice.
+/// Writes the rows of taken notifications, so that no notification counts twice.
 struct NoticeRows {
     private static let statement = LedgerSQL.statement(PackageResources.insert_notifications_sql)
 

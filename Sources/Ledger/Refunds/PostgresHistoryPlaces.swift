@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The time up to which each of Apple's notification histories was read, in PostgreSQL. All replicas share it.
+/// Up to which time each of Apple's notification histories is read, in PostgreSQL. All replicas share these rows.
 public struct PostgresHistoryPlaces: HistoryPlaces {
     private static let leasing = LedgerSQL.statement(PackageResources.lease_notification_history_sql)
     private static let moving = LedgerSQL.statement(PackageResources.update_notification_history_sql)
@@ -94,7 +94,7 @@ public struct PostgresHistoryPlaces: HistoryPlaces {
         try await pool.run { _ = try $0.execute(Self.releasing, Self.leased(place) + [.float8(seconds)]) }
     }
 
-    /// Returns the parameters that name a place under its lease, $1 to $3.
+    /// Returns the parameters $1 to $3, which identify a place and its lease.
     private static func leased(_ place: HistoryPlace) -> [PostgresParameter] {
         [
             .text(place.scope.bundleID.text), .text(place.scope.environment.rawValue),
@@ -104,7 +104,7 @@ public struct PostgresHistoryPlaces: HistoryPlaces {
 }
 
 extension PostgresRows {
-    /// Returns the next page of a window that was taken in part; nil if there is none.
+    /// Returns the next page of a partly read window; nil if there is none.
     fileprivate func historyPage(_ row: Int) throws -> HistoryPage? {
         let (from, to) = (try column("page_from"), try column("page_to"))
         guard let from = timestamp(row, from), let to = timestamp(row, to),

@@ -1,18 +1,18 @@
 import Fulfillment
 import Postgres
 
-/// Apple's notifications in PostgreSQL. Many replicas may enter them at once: the claims' locks put them in order.
+/// Apple's notifications in PostgreSQL. Many replicas may write them at once: locks on claims put them in order.
 public struct PostgresNotices: NoticeLedger {
     private let pool: PostgresPool
     private let fallBacks: FallBackWatch?
 
-    /// - Parameter fallBacks: learns of each commit; nil for none.
+    /// - Parameter fallBacks: learns of each commit; nil if nothing needs to.
     public init(pool: PostgresPool, fallBacks: FallBackWatch? = nil) {
         self.pool = pool
         self.fallBacks = fallBacks
     }
 
-    /// Applies notices. Throws a `PostgresError`. If PostgreSQL refuses the data of one notice, each notice gets a
+    /// Applies notices. Throws a `PostgresError`. If PostgreSQL refuses the data of one notice, each notice gets an SQL
     /// transaction of its own.
     public func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<AppliedNotices> {
         let refused = AppliedNotices(effects: [.refused])

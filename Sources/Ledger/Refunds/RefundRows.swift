@@ -3,7 +3,7 @@ import NamesAndTimes
 import PlantedFaults
 import Postgres
 
-/// The rows that settled refunds write.
+/// Writes the rows of settled refunds.
 struct RefundRows {
     private static let entering = LedgerSQL.statement(PackageResources.upsert_refunds_sql)
     private static let publishing = LedgerSQL.statement(PackageResources.insert_refund_events_sql)
@@ -11,7 +11,7 @@ struct RefundRows {
     private typealias Refund = (key: RefundKey, state: RefundState, purchase: StorePurchase)
 
     private let refunds: [Refund]
-    /// The notices that came as notifications, with their effects.
+    /// The notices from notifications, with their effects.
     private let notices: [(id: Identifier, notice: RefundNotice, effect: String)]
     private let grants: [GrantedPurchase]
     private let events: [(event: OutcomeEvent, source: TakenRefund)]
@@ -31,7 +31,8 @@ struct RefundRows {
                 refunds[one.notice.key] = (one.notice.key, state, purchase)
             }
             guard let period = one.notice.period else { continue }
-            // Other ids of the period have the same state. Their originals are in their rows or in their own notices.
+            // Other transaction ids of the period have the same state. Their originals are in their rows or in their
+            // own notices.
             for (key, state) in after.states where state.period == period && state != before.states[key] {
                 refunds[key] = (key, state, refunds[key]?.purchase ?? purchase)
             }

@@ -30,12 +30,12 @@ extension RefundState {
         self.init(words: words, period: rows.text(row, columns.period).map { StoreTransactionID($0) })
     }
 
-    /// The stored share; nil if the whole or nothing is taken back.
+    /// The stored share; nil if all or nothing is refunded.
     var storedMilliPercent: Int32? {
         revocation.flatMap { $0.milliPercent == GrantRevocations.whole ? nil : $0.milliPercent }
     }
 
-    /// The stored words; nil if the other columns tell the only word.
+    /// The stored statements (words) of Apple; nil if there is only one, which the other columns have.
     var storedWords: String? {
         guard let signedAt, words != [RefundWord(inForce: revocation, since: signedAt)] else { return nil }
         return words.stored
@@ -43,15 +43,15 @@ extension RefundState {
 }
 
 extension RefundWord {
-    /// Makes the word that leaves this revocation in force.
+    /// Creates the statement after which this revocation is in force.
     fileprivate init(inForce revocation: GrantRevocations.Revocation?, since time: Timestamp) {
         self.init(time: time, total: revocation, isReversal: revocation == nil)
     }
 }
 
 extension [RefundWord] {
-    /// Reads stored words; none if the text has another form. An earlier version wrote pairs of a smaller part and its
-    /// date.
+    /// Reads stored statements; none if the text has another form. An earlier version wrote pairs of a smaller share
+    /// and its date.
     fileprivate init(stored text: String) {
         let all = (try? JSONParser.parse([UInt8](text.utf8)).value.array) ?? []
         self = all.compactMap { json in

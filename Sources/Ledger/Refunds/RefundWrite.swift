@@ -2,12 +2,12 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// A refund on its way into the database, with the topic, partition and trace context for its event.
+/// A refund to write, with the topic, partition and trace context for its event.
 struct TakenRefund: Sendable {
     let notice: RefundNotice
     /// The time of the decision.
     let at: Timestamp
-    /// The topic of the record that told of the refund.
+    /// The topic of the record that reported the refund.
     let topic: String
     let partition: Int32
     let traceparent: String?
@@ -27,18 +27,18 @@ struct TakenRefund: Sendable {
     }
 }
 
-/// Writes refunds in the SQL transaction of a notification, or of another answer of Apple's that shows a refund.
+/// Writes refunds in the SQL transaction of a notification, or of another answer of Apple that shows a refund.
 struct RefundWrite: Sendable {
     private static let findingStates = LedgerSQL.statement(PackageResources.find_refund_states_sql)
 
-    /// The refunds in the order of settling. No notification of them was taken before.
+    /// The refunds, in the order of settlement. Their notifications were not taken before.
     let refunds: [TakenRefund]
     /// The locked claims of the refunds' originals.
     let claims: [StoreTransactionID: LedgerView.Claim]
-    /// The catalog, which has the payloads of reinstated products.
+    /// The catalog with the payloads of reinstated products.
     let catalog: Catalog
 
-    /// Settles and writes the refunds. Returns one effect for each of `refunds`. The outbox has the events.
+    /// Settles and writes the refunds. Returns one effect for each of `refunds`. Inserts the events into the outbox.
     func run(in session: PostgresSession) throws -> [RefundEffect] {
         guard !refunds.isEmpty else { return [] }
         var view = try look(in: session)

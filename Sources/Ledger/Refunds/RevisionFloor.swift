@@ -1,14 +1,13 @@
 import Fulfillment
 import Postgres
 
-/// The floor of new revisions of grants and subscriptions. A lost state of the database may have published higher
+/// The floor of new revisions of grants and subscriptions. Before a fall back, the database may have published higher
 /// revisions than its tables have now.
 enum RevisionFloor {
     private static let statement = LedgerSQL.statement(PackageResources.find_revision_floor_sql)
 
-    /// Enters the floor into `view` if a purchase may be revoked as soon as it is granted. Only then it takes a round
-    /// trip.
-    /// - Parameter isShown: true if Apple shows one of the purchases as taken back.
+    /// Adds the floor to `view` if a purchase may be revoked as soon as it is granted. Only then there is a round trip.
+    /// - Parameter isShown: true if Apple shows a refund of one of the purchases.
     static func find(for view: inout LedgerView, ifShown isShown: Bool, in session: PostgresSession) throws {
         guard isShown || !view.refunds.isEmpty || !view.refunds.reversed.isEmpty else { return }
         let rows = try session.execute(statement)

@@ -2,14 +2,14 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Counts a batch's replays of other players' purchases in one statement. Nothing is sent if there are none.
+/// Counts a batch's replays of other players' purchases in one statement. Without a replay there is no round trip.
 enum CountReplays {
     private static let statement = LedgerSQL.statement(PackageResources.upsert_replays_sql)
 
     private struct Key: Hashable, Comparable {
         let player: PlayerID
         let bundleID: BundleID
-        /// UTC days since 1970 of the decision.
+        /// The UTC day of the decision, in days since 1970.
         let day: Int32
 
         static func < (left: Key, right: Key) -> Bool {
@@ -19,8 +19,8 @@ enum CountReplays {
         }
     }
 
-    /// Returns the players whom this batch brings to `Replays.suspicious` or past it. Run it before the insert of
-    /// outcomes, which waits for nobody: this statement locks its rows in their order.
+    /// Returns the players whose counts reach or pass `Replays.suspicious` in this batch. Run it before the outcomes
+    /// are inserted. This statement locks its rows in sorted order, and inserting outcomes waits for no lock.
     static func run(
         _ decisions: [PendingDecision], _ settlements: [Settlement], in session: PostgresSession
     ) throws -> [ReplayingPlayer] {

@@ -2,21 +2,21 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The query for the facts behind risk signals: one statement for a whole batch, which also enters sightings of
-/// devices. The statement waits for no other batch, because sightings have no key.
+/// Reads the facts for risk signals, in one statement for a whole batch. The statement also stores sightings of
+/// devices. It waits for no other batch, because sightings have no key.
 struct FindRisk {
     private static let statement = LedgerSQL.statement(PackageResources.insert_sightings_and_find_risk_sql)
 
     private struct Wanted: Hashable {
         let device: RiskFacts.Device?
         let day: RiskFacts.PlayerDay
-        /// UTC days since 1970 of the decision.
+        /// The UTC day of the decision, in days since 1970.
         let seenOn: Int32
     }
 
     private let given: [Wanted]
-    /// The highest threshold of the batch, which bounds the count: some devices, such as one whose id is the same in
-    /// every client, have millions of players.
+    /// The highest threshold of the batch, which limits the count. Some devices have millions of players, for example
+    /// if all clients send the same device id.
     private let counted: Int64
 
     init(for decisions: [PendingDecision]) {
@@ -29,15 +29,15 @@ struct FindRisk {
             let wanted = judged.lazy.filter { !$0.verdict.isRejection }.map {
                 Wanted(device: device, day: decision.playerDay(of: $0.purchase), seenOn: seenOn)
             }
-            // A receipt may hold hundreds of purchases of one day, so that each distinct row is taken once. Different
-            // receipts seldom have a row in common.
+            // A receipt may have hundreds of purchases of one day, so each distinct row is taken once. Different
+            // receipts rarely have a row in common.
             if judged.count == 1 { given += wanted } else { given += Set(wanted) }
         }
         self.given = given
         counted = min(Int64(highest), RiskFacts.maximumCounted)
     }
 
-    /// The query; nil if there is nothing to ask.
+    /// The query; nil if no fact is needed.
     var call: PostgresCall? {
         guard !given.isEmpty else { return nil }
         return PostgresCall(

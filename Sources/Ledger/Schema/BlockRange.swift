@@ -13,7 +13,7 @@ package struct BlockRange: Sendable {
         end = .text("(\(blocks.upperBound),0)")
     }
 
-    /// Returns the number of blocks that a table has now; 0 if it is gone.
+    /// Returns the present number of a table's blocks; 0 if the table does not exist.
     package static func count(of table: String, in session: PostgresSession) throws -> Int64 {
         let rows = try session.execute(measuring, [.text(table)])
         return rows.int8(0, try rows.column("blocks")) ?? 0

@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Writes rows by the worker's own code, under ids that are nobody's. A trigger, a rule or a constraint of somebody
-/// else's may refuse a row, and no plan shows that.
+/// Writes rows with the worker's own code, under ids that belong to nobody. A foreign trigger, rule or constraint may
+/// refuse a row, and no plan shows that.
 extension LedgerRehearsal {
     private static let topic = "receiptd check"
     /// An id of twenty digits. Apple's ids have fewer.

@@ -1,12 +1,12 @@
 import NamesAndTimes
 import Postgres
 
-/// Finds statements that a worker could not run in this database: its role lacks a right, or a table or column is
-/// missing.
+/// Finds statements that a worker could not run in this database, because its role lacks a right, or a table or column
+/// is missing.
 ///
 /// It prepares and plans each statement of a worker, up to the server's check of rights. Then it writes a grant, a
-/// hold, a revocation and a parked submission. All of it happens in one transaction that is rolled back, and blocks
-/// nobody.
+/// hold, a revocation and a parked submission. All of this is in one SQL transaction that is rolled back, and blocks no
+/// session.
 public enum LedgerRehearsal {
     public struct Fault: Sendable, Equatable {
         /// The purpose of the statement.
@@ -25,7 +25,7 @@ public enum LedgerRehearsal {
         }
     }
 
-    /// Returns the first fault of each statement. Throws a `PostgresError` if the database is out of reach.
+    /// Returns the first fault of each statement. Throws a `PostgresError` if PostgreSQL cannot be reached.
     public static func run(in session: PostgresSession) throws -> [Fault] {
         var faults: [Fault] = []
         do {
@@ -38,7 +38,7 @@ public enum LedgerRehearsal {
                         if !faults.contains(named) { faults.append(named) }
                     }
                 }
-                // A missing right is reported first.
+                // Missing rights are reported first.
                 if faults.isEmpty { faults = try rehearseWriting(in: session) }
                 throw RolledBack()
             }
@@ -65,7 +65,7 @@ public enum LedgerRehearsal {
         return faults
     }
 
-    /// Returns nil if PostgreSQL would take the statement.
+    /// Returns the error with which PostgreSQL refuses the statement; nil if it accepts the statement.
     private static func rehearse(_ sql: String, in session: PostgresSession) throws -> PostgresError? {
         let count = parameters(in: sql)
         let nulls = count == 0 ? "" : "(" + Array(repeating: "NULL", count: count).joined(separator: ", ") + ")"
@@ -82,26 +82,26 @@ public enum LedgerRehearsal {
         } catch {
             guard error.kind != .connection else { throw error }
             try session.run(script: "ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal")
-            // A rollback leaves prepared statements as they are.
+            // A rollback keeps prepared statements.
             try session.run(script: "SAVEPOINT rehearsal")
             do { try session.run(script: "DEALLOCATE rehearsal; RELEASE SAVEPOINT rehearsal") } catch {
                 guard error.kind != .connection else { throw error }
                 try session.run(script: "ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal")
             }
-            // All parameters are null: a statement that refuses null says nothing about the database.
+            // All parameters are NULL. A statement that refuses NULL says nothing about the database.
             return error.kind == .data ? nil : error
         }
     }
 
     /// Returns the number of parameters: the highest `$n`.
     static func parameters(in sql: String) -> Int {
-        // A comment in the SQL names no parameter that the statement lacks.
+        // The SQL's comments must not name a parameter that the statement lacks.
         sql.matches(of: /\$([0-9]+)/).compactMap { Int($0.output.1) }.max() ?? 0
     }
 }
 
 extension String {
-    /// The text without the semicolon and white space at the end.
+    /// The text without a semicolon and white space at its end.
     fileprivate var trimmingTail: String {
         String(reversed().drop { $0 == ";" || $0.isWhitespace }.reversed())
     }

@@ -1,15 +1,15 @@
 import Postgres
 
-/// A session or a prepared transaction that prevents a change of a table: it locks the table, or reads an earlier
-/// state.
+/// A session or a prepared transaction that prevents a change of a table, because it locks the table or reads an
+/// earlier snapshot.
 public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
     /// The session's process id; nil for a prepared transaction.
     public let processID: Int32?
     public let application: String
     public let role: String
-    /// A table that the holder locks; nil if the holder prevents the change because it reads.
+    /// A table that it locks; nil if it reads an earlier snapshot.
     public let table: String?
-    /// The seconds since its transaction began; nil if this role may not see that.
+    /// The seconds since its SQL transaction started; nil if this role may not see that.
     public let seconds: Double?
 
     public var description: String {
@@ -23,14 +23,14 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
     private static let finding = LedgerSQL.statement(PackageResources.find_lock_holders_sql)
     private static let findingSnapshots = LedgerSQL.statement(PackageResources.find_snapshot_holders_sql)
 
-    /// Returns up to five holders, those in the oldest transactions first.
-    /// - Parameter seconds: the least age of their transactions.
+    /// Returns up to five lock holders, those with the oldest SQL transactions first.
+    /// - Parameter seconds: the least age of their SQL transactions.
     static func find(_ tables: [String], olderThan seconds: Double, in session: PostgresSession) throws -> [LockHolder]
     {
         try read(try session.execute(finding, [.textArray(tables), .float8(seconds)]))
     }
 
-    /// Returns up to five sessions with a snapshot in a transaction of at least `seconds`, the oldest first.
+    /// Returns up to five sessions with a snapshot in an SQL transaction of at least `seconds`, oldest first.
     static func findSnapshots(olderThan seconds: Double, in session: PostgresSession) throws -> [LockHolder] {
         try read(try session.execute(findingSnapshots, [.float8(seconds)]))
     }
@@ -49,13 +49,13 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension [LockHolder] {
-    /// The holders in words, for a log line or an operator.
+    /// A text about the lock holders, for a log line or an operator.
     public var inWords: String {
         isEmpty ? "sessions that have ended since" : map(\.description).joined(separator: "; ")
     }
 }
 
 extension PostgresError {
-    /// Whether a lock was not had in time (55P03), or a deadlock ended the transaction (40P01).
+    /// Whether the session did not get a lock in time (55P03), or a deadlock ended its SQL transaction (40P01).
     var isLockTrouble: Bool { sqlState == "55P03" || sqlState == "40P01" }
 }

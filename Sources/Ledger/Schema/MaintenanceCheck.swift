@@ -1,20 +1,20 @@
 import Postgres
 
-/// The right of this role to create and drop partitions of the outcomes table. The check creates a partition in a
-/// transaction that is rolled back, and looks up the rights to drop a partition.
+/// Whether this role may create and drop partitions of the outcomes table. The check creates a partition in an SQL
+/// transaction that is rolled back, and queries the rights to drop one.
 public enum MaintenanceCheck: Sendable, Equatable {
     case able
-    /// Sessions hold the tables at the moment, so that the check could not make a partition.
+    /// Other sessions have locked the tables, so the check could not create a partition.
     case busy([LockHolder])
-    /// PostgreSQL refuses something, or the role lacks the right to drop; the text says why. Records of days without a
-    /// partition go to the default one meanwhile.
+    /// PostgreSQL refuses something, or the role lacks the right to drop. The text says why. Until this is corrected,
+    /// records of days without a partition go to the default partition.
     case refused(String)
 
     private struct RolledBack: Error {
         let finding: MaintenanceCheck
     }
 
-    /// A day for which no worker makes a partition: it is far behind everyone's retention.
+    /// A day for which no worker creates a partition, because it is long past any retention.
     private static let day = OutcomeDay(sinceEpoch: 0)
     private static let mayDrop = PostgresStatement(
         """
@@ -22,8 +22,8 @@ public enum MaintenanceCheck: Sendable, Equatable {
             AS may_drop
         """)
 
-    /// Runs the check. Returns `.refused` if a right is missing, and `.busy` if locks prevent the check. Throws every
-    /// other `PostgresError`.
+    /// Runs the check. Returns `.refused` if a right is missing, and `.busy` if locks prevent the check. Throws other
+    /// `PostgresError`s.
     public static func run(in session: PostgresSession) throws -> MaintenanceCheck {
         let holders = try LockHolder.find(
             ["outcomes_default"], olderThan: OutcomePartitions.oldTransaction, in: session)

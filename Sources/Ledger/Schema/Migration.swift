@@ -1,38 +1,38 @@
 import Foundation
 import Postgres
 
-/// Brings a database to this program's schema while workers decide. Long steps run beside the workers. Steps with
+/// Migrates a database to this program's schema while workers run. Long steps run beside the workers. Steps with
 /// exclusive locks wait for no worker.
 ///
-/// A session that waits for an exclusive lock holds up all later sessions. So the migration asks for no such lock while
-/// an old transaction is in the way. It gives up each wait after a moment, and asks again later.
+/// A session that waits for an exclusive lock blocks all later sessions. So the migration does not request such a lock
+/// while an old SQL transaction is in the way. It gives up each wait after a moment, and tries again later.
 struct Migration {
-    /// News for the operator during the migration.
+    /// What the migration reports to the operator.
     enum News: Sendable, Equatable {
         case buildingIndex(String)
-        /// The migration holds up nobody, and goes on once these sessions are gone.
+        /// The migration blocks no session, and continues when these sessions have ended.
         case waiting([LockHolder])
     }
 
-    /// The age in seconds from which a transaction is no batch of a worker's.
+    /// The age in seconds from which an SQL transaction cannot be a worker's batch.
     static let oldTransaction = 1.0
-    /// The longest wait for a lock, while writers queue behind it.
+    /// The longest wait for a lock, during which writers queue.
     static let lockTimeout = "200ms"
-    /// The longer wait, of every fifth try. PostgreSQL ends an autovacuum that a session waits for, but only after
-    /// `deadlock_timeout`, a second by default.
+    /// The longer wait of every fifth try. PostgreSQL cancels an autovacuum for which a session waits, but only after
+    /// `deadlock_timeout`, which is one second by default.
     static let lockTimeoutAgainstAutovacuum = "1500ms"
-    /// The number of tries of which one has the longer wait.
+    /// One try of this many has the longer wait.
     static let triesPerLongOne = 5
     /// The pause between two tries, in seconds.
     static let pauseSeconds = 1.0
-    /// The bytes above which a table gets its new indexes beside the writers, before the transaction.
+    /// The size in bytes above which a table's new indexes are built beside the writers, before the SQL transaction.
     static let largeTable: Int64 = 8 << 20
 
     private static let findingIndexes = LedgerSQL.statement(PackageResources.find_index_states_sql)
     private static let remembering = PostgresStatement("UPDATE schema_version SET version = $1, applied_at = now()")
 
     let session: PostgresSession
-    /// The files in the order of their versions, the newest last.
+    /// The files, sorted by version, oldest first.
     let files: [SchemaMigrationFile]
     /// The seconds to wait for sessions in the way.
     let patience: Double
@@ -51,8 +51,7 @@ struct Migration {
         definition = SchemaScript(Schema.script)
     }
 
-    /// Migrates. The tables stay as they are if another replica has brought them to this version meanwhile, or a later
-    /// release to a later one.
+    /// Migrates. The tables are not changed if another replica has already migrated them, or a later release has.
     func run() throws {
         try buildIndexes()
         var tries = 0
@@ -63,10 +62,10 @@ struct Migration {
         }
     }
 
-    /// Runs `body` once no session is in the way, and again if a session was in the way all the same.
+    /// Runs `body` when no session is in the way, and runs it again if a lock still failed.
     ///
-    /// Throws a `PostgresError` with the SQLSTATE 55P03 after `patience`. It names the sessions in the way.
-    /// - Parameter find: returns the sessions in the way whose transactions are at least so many seconds old.
+    /// After `patience`, throws a `PostgresError` with the SQLSTATE 55P03, which names the sessions in the way.
+    /// - Parameter find: returns the sessions in the way whose SQL transactions are at least this many seconds old.
     private func waitingForOthers(
         _ find: (Double) throws -> [LockHolder], else failure: String, _ body: () throws -> Void
     ) throws {
@@ -91,7 +90,7 @@ struct Migration {
     /// Applies the migrations in one SQL transaction, so that a killed migration changes nothing.
     private func apply(isPatient: Bool) throws {
         try session.transaction { session in
-            // The migration waits for another replica's migration, because this wait is in nobody's way.
+            // This waits for another replica's migration, and blocks no session meanwhile.
             try session.run(script: "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '10min'")
             try AdvisoryLock.schema.take(in: session)
             let found = try Schema.version(in: session)
@@ -113,8 +112,8 @@ struct Migration {
         files.filter { $0.version > found ?? 0 }
     }
 
-    /// The statement that locks all tables at once before any is changed. Batches begin with claims, so claims come
-    /// first: batches under way end, and new ones wait before they hold a lock.
+    /// The statement that locks all tables before any is changed. Batches start with claims, so claims are locked
+    /// first: running batches end, and new batches wait before they have a lock.
     private var locking: String {
         let names = (["claims"] + definition.tables.filter { $0 != "claims" }).joined(separator: ",")
         return """
@@ -132,7 +131,7 @@ struct Migration {
             """
     }
 
-    /// Builds new indexes of large tables, which the scripts then find. An interrupted build leaves an invalid index,
+    /// Builds new indexes of large tables, so that the scripts find them. An interrupted build leaves an invalid index,
     /// which is dropped and built again.
     private func buildIndexes() throws {
         let indexes =
@@ -157,15 +156,15 @@ struct Migration {
                     do {
                         try session.run(script: index.concurrently)
                     } catch let error as PostgresError where error.sqlState == "42703" {
-                        // The index is of a column that the script adds first.
+                        // The index has a column that the script adds first.
                     }
                 }
             }
         }
     }
 
-    /// Runs `body` without a statement time-out, because an index takes long to build and holds up nobody. The build
-    /// waits for each transaction that began before, such as a backup, for no longer than `patience`.
+    /// Runs `body` without a statement time-out, because building an index takes long and blocks no session. The build
+    /// waits for each SQL transaction that started before it, such as a backup's, for at most `patience`.
     private func whileOthersWrite(_ body: () throws -> Void) throws {
         func setting(_ name: String) throws -> String {
             let rows = try session.execute(PostgresStatement("SELECT current_setting($1) AS value"), [.text(name)])

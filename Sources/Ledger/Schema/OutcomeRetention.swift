@@ -2,22 +2,22 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Creates the outcomes table's partitions of coming days, and drops decided submissions after their time. It never
-/// drops grants, holds or refunds. One replica at a time works for all. It waits for no lock: the report names the
-/// obstacle, and the next turn tries again.
+/// Creates the outcomes table's partitions for coming days, and deletes old decided submissions. It never deletes
+/// grants, holds or refunds. One replica at a time does this for all. It waits for no lock: the report has the sessions
+/// in the way, and the next turn tries again.
 public struct OutcomeRetention: Sendable {
-    /// Rows that one statement deletes at most.
+    /// The most rows that one statement deletes.
     static let prunedAtATime = 5_000
-    /// Rows that one search finds at most.
+    /// The most rows that one search finds.
     static let foundAtATime = 50_000
-    /// The most days that one turn drops, so that a clock that is wrong for a moment does not cost a month.
+    /// The most days that one turn drops, so that a short error of a clock does not delete a month.
     static let droppedAtATime = 2
-    /// The difference in seconds between the worker's clock and PostgreSQL's beyond which neither is believed.
+    /// If the worker's clock and PostgreSQL's differ by more than this many seconds, nothing is deleted.
     static let clockTolerance = 86_400.0
-    /// The seconds between two turns, whichever replica takes them.
+    /// The seconds between two turns of the whole fleet.
     public static let turnSeconds = 45.0
 
-    /// The number of rows that were dropped, by table.
+    /// The number of deleted rows, by table.
     public struct Pruned: Sendable, Equatable {
         public var outcomes = 0
         public var proofs = 0
@@ -28,25 +28,25 @@ public struct OutcomeRetention: Sendable {
         public var refundRequests = 0
         public var undelivered = 0
         public var consumptionReports = 0
-        /// The dropped unclaimed purchases of apps that the catalog lacks, beyond the number that is kept.
+        /// The deleted unclaimed purchases of apps that the catalog lacks. The newest ones are kept.
         public var unknownApps = 0
     }
 
     public struct Report: Sendable, Equatable {
-        /// True if another replica took its turn a moment ago: this call did nothing.
+        /// True if another replica took its turn a moment ago, so that this call did nothing.
         public var isAnothersTurn = false
         public var made: [String] = []
-        /// Rows that left the default partition.
+        /// The number of rows that left the default partition.
         public var moved = 0
-        /// True if rows are left there for the next turn.
+        /// True if the default partition has more rows for the next turn.
         public var isMoreToMove = false
-        /// Days without a partition, because their rows, or many others, are in the default partition.
+        /// Days without a partition, because the default partition has their rows or is too large.
         public var skipped: [String] = []
         public var dropped: [String] = []
         /// The sessions that prevented a partition. The next turn tries again.
         public var blockers: [LockHolder]?
-        /// The seconds that PostgreSQL's clock is ahead of this process's. Set only beyond `clockTolerance`: nothing
-        /// was dropped then.
+        /// The seconds by which PostgreSQL's clock is ahead of this process's clock. Set only if they exceed
+        /// `clockTolerance`, and nothing was deleted.
         public var clockDifference: Double?
         public var pruned = Pruned()
     }
@@ -66,7 +66,7 @@ public struct OutcomeRetention: Sendable {
         self.turnSeconds = turnSeconds
     }
 
-    /// Takes a turn. Throws a `PostgresError`, but not for a lock that it did not get.
+    /// Takes a turn. Throws a `PostgresError`, but not if it did not get a lock.
     /// - Parameter now: the time by the worker's clock.
     public func run(now: Timestamp) async throws -> Report {
         var report = Report()
@@ -83,7 +83,7 @@ public struct OutcomeRetention: Sendable {
             report.clockDifference = difference
             return report
         }
-        // A day is old only if both clocks say so.
+        // A day is old only if it is old by both clocks.
         let today = min(now.daysSinceEpoch, theirs.daysSinceEpoch)
         let old = existing.filter { $0.sinceEpoch < today - days }.sorted()
         try await drop(old.prefix(Self.droppedAtATime), &report)

@@ -1,7 +1,7 @@
 import Postgres
 
 /// Deletes old rows of one table. One search by the index on their date finds many rows, and each statement deletes a
-/// few thousand.
+/// few thousand of them.
 struct Pruning: Sendable {
     static let defaults = Pruning("outcomes_default", by: "decided_at", limit: startOfDay)
     static let apart = Pruning("outcomes_apart", by: "decided_at", limit: startOfDay)
@@ -24,17 +24,17 @@ struct Pruning: Sendable {
     let deleting: PostgresStatement
 
     private init(_ table: String, by column: String, limit: String = "$1::date") {
-        // One search serves many deletes, because a deleted row stays in the index while a backup reads.
+        // One search serves many deletes, because a deleted row stays in the index during a backup.
         finding = PostgresStatement(
             "SELECT ctid::text AS place FROM \(table) WHERE \(column) < \(limit) ORDER BY \(column) LIMIT $2")
-        // Another row may be in the place by now, so that its date is checked again.
+        // The place (ctid) may have another row now, so the statement checks the date again.
         deleting = PostgresStatement(
             "DELETE FROM \(table) WHERE ctid = ANY ($2::text[]::tid[]) AND \(column) < \(limit)")
     }
 
-    /// Returns the number of deleted rows. Each statement is a transaction of its own, and the session is returned to
-    /// the pool between two.
-    /// - Parameter day: the days since the epoch; rows of this day and later stay.
+    /// Returns the number of deleted rows. Each statement is an SQL transaction of its own, and the session goes back
+    /// to the pool between two statements.
+    /// - Parameter day: days since 1970; rows of this day and later are kept.
     func run(before day: Int32, in pool: PostgresPool) async throws -> Int {
         let limit = PostgresParameter.date(daysSinceUnixEpoch: day)
         var pruned = 0
@@ -52,7 +52,7 @@ struct Pruning: Sendable {
                 deleted += try await pool.run { try $0.execute(deleting, [limit, .textArray(some)]).affectedRows }
             }
             pruned += deleted
-            // If no row was deleted, another process deleted these.
+            // If no row was deleted, another process has deleted these rows.
             if places.count < OutcomeRetention.foundAtATime || deleted == 0 { return pruned }
         }
     }

@@ -1,18 +1,17 @@
 import Postgres
 
-/// The database's definition, `schema.sql` at the repository's root, with its migrations and its check.
+/// The database's definition in `schema.sql` at the repository's root, its migrations, and its check.
 public enum Schema {
-    /// The files of `migrations/`, in the order of their numbers. A released file is never changed: the next change
-    /// gets another file.
+    /// The files of `migrations/`, sorted by number. A released file never changes: the next change gets another file.
     static let migrations = [
         SchemaMigrationFile(11, PackageResources.migration_011_sql),
         SchemaMigrationFile(12, PackageResources.migration_012_sql),
     ]
 
-    /// The version that `schema.sql` writes: the last migration's number.
+    /// The version that `schema.sql` writes, which is the last migration's number.
     public static let currentVersion = migrations.last?.version ?? 0
 
-    /// The seconds that `migrate` waits for sessions that hold the tables.
+    /// The seconds that `migrate` waits for sessions that have locked the tables.
     public static let patience = 600.0
 
     /// The text of `schema.sql`.
@@ -20,9 +19,9 @@ public enum Schema {
 
     public enum State: Sendable, Equatable {
         case current
-        /// The database has a later version's schema, which this version can work with.
+        /// The database has the schema of a later version. This version can work with it.
         case newer(found: Int)
-        /// Exit code 69, as for `tooOld`: `receiptd migrate` mends both.
+        /// Exit code 69, as for `tooOld`. `receiptd migrate` corrects both.
         case missing
         case tooOld(found: Int, needed: Int)
     }
@@ -36,7 +35,7 @@ public enum Schema {
         return found > currentVersion ? .newer(found: found) : .tooOld(found: found, needed: currentVersion)
     }
 
-    /// Returns the number of the last migration that the database has; nil if it has no schema.
+    /// Returns the number of the last migration that was applied; nil if the database has no schema.
     static func version(in session: PostgresSession) throws -> Int? {
         let tables = try session.execute(finding)
         guard tables.bool(0, try tables.column("is_there")) ?? false else { return nil }
@@ -44,17 +43,17 @@ public enum Schema {
         return versions.int4(0, try versions.column("version")).map(Int.init)
     }
 
-    /// Migrates without reporting progress.
+    /// Migrates, and reports no progress.
     public static func migrate(_ session: PostgresSession) throws {
         _ = try migrate(session, tell: { _ in })
     }
 
-    /// Applies the schema if it is missing or old, and makes the outcomes' first partitions. You may call it often,
-    /// from several replicas at once, and while workers decide. It leaves a current schema as it is.
+    /// Applies the schema if it is missing or old, and creates the first partitions of outcomes. You may call it often,
+    /// from several replicas at once, and while workers run. A current schema is not changed.
     ///
-    /// Throws a `PostgresError` with SQLSTATE 55P03 and the sessions that held the tables, after `patience`.
+    /// After `patience`, throws a `PostgresError` with SQLSTATE 55P03 and the sessions that have locked the tables.
     /// - Parameter tell: called with each line for the operator, on the session's thread.
-    /// - Returns: the version that it found.
+    /// - Returns: the state that it found.
     public static func migrate(
         _ session: PostgresSession, patience: Double = Schema.patience, tell: (String) -> Void
     ) throws -> State {

@@ -1,4 +1,4 @@
-/// The definitions of `schema.sql`, or of a file of `migrations/`, read out of its text.
+/// The definitions in the text of `schema.sql`, or of a file of `migrations/`.
 struct SchemaScript: Sendable {
     struct Index: Sendable, Equatable {
         let name: String
@@ -11,7 +11,7 @@ struct SchemaScript: Sendable {
         }
     }
 
-    /// The tables in the order in which the script makes them.
+    /// The tables, in the order in which the script creates them.
     let tables: [String]
     let indexes: [Index]
 

@@ -1,9 +1,9 @@
 import Postgres
 
-/// The incidents of all workers that an operator must see, even after those workers have ended. Every function throws a
+/// The incidents of all workers that an operator must see, even after those workers ended. Every function throws a
 /// `PostgresError`.
 public struct IncidentStore: Sendable {
-    /// The days for which an incident is kept after it happened last.
+    /// The days for which an incident is kept after it last happened.
     static let days: Int32 = 90
 
     private static let adding = LedgerSQL.statement(PackageResources.upsert_incidents_sql)
@@ -25,7 +25,7 @@ public struct IncidentStore: Sendable {
 
     public struct Count: Sendable, Equatable {
         public let kind: String
-        /// UNIX seconds, by the database's clock.
+        /// Unix seconds, by the database's clock.
         public let lastSeconds: Double
         public let count: Int
     }
@@ -36,7 +36,7 @@ public struct IncidentStore: Sendable {
         self.pool = pool
     }
 
-    /// Adds incidents that happened just now. Give each kind and subject once.
+    /// Adds incidents that happened just now. Pass each kind and subject once.
     public func add(_ incidents: [Incident]) async throws {
         guard !incidents.isEmpty else { return }
         let sorted = incidents.sorted { ($0.kind, $0.subject) < ($1.kind, $1.subject) }

@@ -1,10 +1,10 @@
 import Fulfillment
 import Postgres
 
-/// Recent rejections that receiptd decided without Apple and the ledger, by submission and player, for `inspect` and
-/// the console. Every function throws a `PostgresError`.
+/// Recent rejections that receiptd decided without a request to Apple and without the ledger, for `inspect` and the
+/// console. Every function throws a `PostgresError`.
 public struct LocalRefusalStore: Sendable {
-    /// The days for which rejections are kept, besides today.
+    /// The days before today for which rejections are kept.
     static let days: Int32 = 3
 
     private static let adding = LedgerSQL.statement(PackageResources.insert_local_refusals_sql)
@@ -15,8 +15,8 @@ public struct LocalRefusalStore: Sendable {
         self.pool = pool
     }
 
-    /// Stores each refusal once, however often it is given. A refusal whose text holds a NUL is left out, because
-    /// PostgreSQL cannot store it.
+    /// Stores each rejection once, even if it is passed more often. Leaves out a rejection whose text contains a NUL,
+    /// because PostgreSQL cannot store it.
     public func add(_ refusals: [LocalRefusal]) async throws {
         let told = refusals.filter(\.isStorable)
         guard !told.isEmpty else { return }

@@ -9,11 +9,11 @@ public struct TrafficCount: Sendable, Equatable {
         case deadLetter = "dead_letter"
         /// Apple's answers, by `endpoint environment result`.
         case apple
-        /// Apple's answers, by the upper bound of their time in seconds, or `unbounded`.
+        /// Apple's answers, by the upper limit of their time in seconds, or `unbounded`.
         case appleSeconds = "apple_seconds"
     }
 
-    /// The name of the bucket above all bounds.
+    /// The name of the bucket above all limits.
     public static let unbounded = "+Inf"
 
     public let kind: Kind

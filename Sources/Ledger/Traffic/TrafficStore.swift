@@ -2,11 +2,11 @@ import Postgres
 
 /// The workers' counts for the console's charts. Every function throws a `PostgresError`.
 public struct TrafficStore: Sendable {
-    /// Days for which counts by minute are kept.
+    /// The days for which counts by minute are kept.
     static let minuteDays: Int32 = 2
-    /// Days for which counts by hour are kept.
+    /// The days for which counts by hour are kept.
     static let hourDays: Int32 = 90
-    /// The most rows of one report; further names are not counted.
+    /// The most rows of one report. Further names are not counted.
     static let maximumNames = 400
 
     private static let adding = LedgerSQL.statement(PackageResources.upsert_traffic_sql)
@@ -17,7 +17,7 @@ public struct TrafficStore: Sendable {
         self.pool = pool
     }
 
-    /// Adds counts to the minute and the hour that have just passed. Give each kind and name once.
+    /// Adds counts to the minute and the hour that have just passed. Pass each kind and name once.
     public func add(_ counts: [TrafficCount]) async throws {
         let told = counts.filter { $0.count > 0 }.prefix(Self.maximumNames)
         guard !told.isEmpty else { return }

@@ -1,4 +1,4 @@
--- Deletes a submission, which is locked, once it has no hold.
+-- Deletes a locked submission that has no hold any more.
 -- $1 submission
 DELETE FROM held_submissions
 WHERE submission_key = $1 AND NOT EXISTS (SELECT FROM holds WHERE submission_key = $1);

@@ -1,5 +1,5 @@
--- Finds whether a hold waits to be tried in isolation.
--- $1 the catalog in force
+-- Returns whether a hold is due for a try in isolation.
+-- $1 the newest catalog
 SELECT EXISTS (
     SELECT FROM holds
     WHERE takes >= 3 AND (due_at <= now() OR due_at IS NULL AND catalog_version < $1)

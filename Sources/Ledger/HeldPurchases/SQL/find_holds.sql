@@ -1,11 +1,11 @@
 -- Finds holds, refusals and refunds.
--- A row with a player and a reason is a hold: all of the players in hand, and of others the one that claims the
--- transaction and maybe another one.
--- A row with a player and no reason is a refusal to a player in hand.
--- A row without a player is a refund, under the transaction or the period's claim. Its revoked_at is null if Apple
--- reversed it.
--- $1 transactions; $2 players in hand; $3 transactions whose refunds are wanted; $4 claims of periods whose refunds are
--- wanted
+-- A row with a player and a reason is a hold. The result has all holds of the players in $2. Of other players' holds it
+-- has the one that claims the transaction, and perhaps one more.
+-- A row with a player and no reason is a refusal to a player in $2.
+-- A row without a player is a refund, by its transaction or by its period's claim. Its revoked_at is null if Apple
+-- reversed the refund.
+-- $1 transactions; $2 players of the batch; $3 transactions whose refunds are wanted; $4 claims of periods whose
+-- refunds are wanted
 SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
@@ -26,7 +26,7 @@ CROSS JOIN LATERAL (
     SELECT transaction_id, NULL, reason, bundle_id, environment, revoked_at, refunded_milli_percent, NULL::boolean
     FROM refunds
     WHERE transaction_id = wanted.id
-    -- Keeps the planner from joining the whole table, however small it was when the plan was made.
+    -- Keeps the planner from joining the whole table, even if the table was small when the plan was made.
     OFFSET 0
 ) AS refund
 UNION ALL

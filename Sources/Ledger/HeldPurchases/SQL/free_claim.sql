@@ -1,4 +1,5 @@
--- Frees a claim after a hold has ended without a grant, unless a grant or another hold of the player needs it.
+-- Removes a claim's owner after a hold ended without a grant, unless a grant or another hold of the player needs the
+-- claim.
 -- $1 original transaction, locked; $2 player
 UPDATE claims
 SET player_id = NULL, claimed_at = now()
@@ -7,7 +8,7 @@ WHERE original_transaction_id = $1 AND player_id = $2 AND granted_transaction_id
     AND NOT EXISTS (
         SELECT FROM grants
         WHERE original_transaction_id = $1 AND original_transaction_id <> transaction_id AND player_id = $2)
-    -- A dispute claims nothing.
+    -- A disputed hold claims nothing.
     AND NOT EXISTS (
         SELECT FROM holds
         WHERE original_transaction_id = $1 AND player_id = $2 AND reason <> 'ownership_disputed');

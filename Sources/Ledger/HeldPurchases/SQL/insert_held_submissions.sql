@@ -1,4 +1,4 @@
--- Stores submissions of holds. An existing row is locked, so that it does not go with the last of its earlier holds.
+-- Stores the submissions of holds. Locks an existing row, so that it is not deleted with the last of its earlier holds.
 -- $1 submission keys, sorted, each once; $2 their submissions
 INSERT INTO held_submissions (submission_key, submission)
 SELECT * FROM unnest($1::uuid[], $2::bytea[])

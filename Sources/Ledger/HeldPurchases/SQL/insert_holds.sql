@@ -1,5 +1,5 @@
--- Inserts holds. An existing row stays, and is not returned. A hold ends the wait of an announced purchase, whose
--- evidence is kept: the hold may end without a grant.
+-- Inserts holds. An existing hold is neither changed nor returned. A hold ends the wait of an announced purchase, but
+-- keeps the purchase's evidence, because the hold may end without a grant.
 -- $1–$25 a column each, sorted by transaction and player
 WITH held AS (
     INSERT INTO holds (

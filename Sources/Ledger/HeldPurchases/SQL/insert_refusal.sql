@@ -1,4 +1,4 @@
--- Records an operator's refusal of a hold, before the hold is deleted.
+-- Stores an operator's refusal of a hold, before the hold is deleted.
 -- $1 transaction; $2 player; $3 operator; $4 the event that ends the hold
 WITH refused AS (
     INSERT INTO refusals (transaction_id, player_id)

@@ -1,7 +1,7 @@
--- Leases due holds, oldest first, then holds that an older catalog decided. A hold that was taken three times without
--- an end is left for lease_suspect_hold, and a hold that killed its workers for an operator.
--- A lease that ends more than ten minutes ahead was written while the clock was ahead: it is over.
--- $1 how many; $2 seconds of a lease, and as many more for each take without an end; $3 the catalog in force
+-- Leases due holds, oldest first, then holds that an older catalog decided. Leaves a hold with three leases without a
+-- result (takes) to lease_suspect_hold, and a hold that killed its workers to an operator.
+-- A lease that ends more than ten minutes from now counts as over: a clock that was ahead must have written it.
+-- $1 how many; $2 seconds of a lease, plus as many for each earlier lease without a result; $3 the newest catalog
 WITH due AS (
     SELECT transaction_id, player_id
     FROM holds

@@ -1,4 +1,4 @@
--- Puts off a hold after a try without a verdict.
+-- Sets a later due time for a hold after a try without a verdict.
 -- $1 transaction; $2 its lease; $3 player; $4 seconds to wait
 UPDATE holds
 SET due_at = now() + make_interval(secs => $4), tries = tries + 1, leased_until = NULL, takes = 0,

@@ -1,4 +1,4 @@
--- Makes holds due now that are due later than any writer sets: the clock was ahead when they were written.
+-- Makes holds due now whose due time is later than any writer sets: a clock that was ahead must have written it.
 -- $1 seconds ahead; $2 how many at most
 WITH ahead AS (
     SELECT transaction_id, player_id FROM holds WHERE due_at > now() + make_interval(secs => $1)

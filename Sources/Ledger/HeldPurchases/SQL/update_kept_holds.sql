@@ -1,7 +1,7 @@
--- Writes holds that stay. An operator's release is used up: another reason holds the transaction, or Apple's answer
--- lacks it.
--- $1 transactions, sorted; $2 their leases; $3 their reasons; $4 notes for an operator, or null; $5 the catalog that
--- decided; $6 claims of periods that they have from now on, or null; $7 their players
+-- Writes holds that do not end. An operator's release has no further effect: another reason holds the transaction, or
+-- Apple's answer lacks it.
+-- $1 transactions, sorted; $2 their leases; $3 their reasons; $4 notes for an operator, or null; $5 the version of the
+-- deciding catalog; $6 claims of their periods from now on, or null; $7 their players
 UPDATE holds
 SET reason = kept.reason, catalog_version = greatest(holds.catalog_version, $5), released_at = NULL, due_at = NULL,
     tries = 0, leased_until = NULL, note = kept.note, takes = 0, is_alone = false, deaths_alone = 0,

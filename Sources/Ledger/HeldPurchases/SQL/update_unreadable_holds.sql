@@ -1,5 +1,5 @@
--- Sets aside holds that cannot be read.
--- $1 transactions, sorted; $2 their leases; $3 the note for an operator; $4 the catalog in force; $5 their players
+-- Sets aside holds that Swift cannot read.
+-- $1 transactions, sorted; $2 their leases; $3 the note for an operator; $4 the newest catalog; $5 their players
 UPDATE holds
 SET catalog_version = greatest(catalog_version, $4), released_at = NULL, due_at = NULL, leased_until = NULL, note = $3,
     takes = 0, is_alone = false, deaths_alone = 0

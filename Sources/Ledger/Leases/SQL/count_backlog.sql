@@ -1,5 +1,5 @@
--- Counts rows up to a number each, because a metric must not cost a scan.
--- $1 how many at most; $2 the time before which the outbox has none
+-- Counts rows of each kind, up to a limit, because a metric must not cost a scan.
+-- $1 how many at most; $2 the time before which the outbox has no rows
 SELECT
     (SELECT count(*) FROM (SELECT FROM parked LIMIT $1) AS counted) AS parked,
     (SELECT count(*) FROM (SELECT FROM holds LIMIT $1) AS counted) AS held,

@@ -1,4 +1,4 @@
--- Finds due requests whose transaction was not in the ledger yet, for as long as Apple takes an answer. $1 how many at most
+-- Finds due requests whose transaction was not in the ledger, until Apple's deadline for an answer. $1 how many at most
 SELECT notification_id, original_transaction_id, period_id
 FROM refund_requests
 WHERE player_id IS NULL AND due_at <= now() AND answer_by > now()

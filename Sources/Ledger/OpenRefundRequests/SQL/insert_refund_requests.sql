@@ -1,6 +1,6 @@
--- Inserts requests, sorted by notification, while the claims of their originals are locked. A request whose transaction
--- is not in the ledger has no player, and a worker looks at the request again.
--- $1–$10 a column each; $11 seconds until the next look; $12 periods
+-- Inserts requests, sorted by notification. The claims of their originals are locked. A request whose transaction is
+-- not in the ledger has no player, and a worker looks for its player again.
+-- $1–$10 a column each; $11 seconds until the next try; $12 periods
 INSERT INTO refund_requests (
     notification_id, transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind,
     reason, signed_at, answer_by, period_id, due_at)

@@ -1,6 +1,7 @@
--- Inserts purchases that their players did not get, sorted by transaction. A purchase is left out if it is granted, if
--- another player has the claim, or if its token is known as another player's.
--- Another player's row stays, unless its reason leaves open whether that player is the buyer and the new reason does not.
+-- Inserts purchases that their players did not get, sorted by transaction. Leaves out a purchase that is granted, that
+-- another player has claimed, or whose token belongs to another player.
+-- Another player's row is replaced only if its reason does not prove that this player is the buyer, and the new reason
+-- does.
 -- $1–$9 a column each; $10 hashes of tokens, null where the token does not matter
 INSERT INTO undelivered AS known (
     transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind, expires_at, reason)
@@ -11,7 +12,7 @@ FROM unnest(
     AS missed (
         transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind, expires_at, reason,
         token)
--- The planner might make EXISTS a hash of the whole table, so each look-up is a subquery with LIMIT 1.
+-- For EXISTS, the planner might build a hash of the whole table. So each look-up is a subquery with LIMIT 1.
 WHERE (SELECT true FROM grants WHERE grants.transaction_id = missed.transaction_id LIMIT 1) IS NULL
     AND (
         SELECT true FROM claims

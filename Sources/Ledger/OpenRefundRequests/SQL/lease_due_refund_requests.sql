@@ -1,9 +1,10 @@
 -- Leases due requests, oldest first, with the ledger's facts about their transactions.
--- A request that has no report of the game's and was not tried yet is put off until it has waited for the report.
--- A request without a player is leased once Apple takes no answer any more.
--- The planner might make EXISTS a hash of the whole table, so each look-up is a subquery with LIMIT 1.
--- $1 how many at most; $2 seconds that a request waits for the game; $3 seconds before Apple's deadline that are kept for
--- tries; $4, $5 the shortest and the longest lease, in seconds
+-- A request without a report of the game server and without a try gets a later due time, until it has waited for the
+-- report.
+-- A request without a player is leased after Apple's deadline for an answer.
+-- For EXISTS, the planner might build a hash of the whole table. So each look-up is a subquery with LIMIT 1.
+-- $1 how many at most; $2 seconds that a request waits for the game server; $3 seconds before Apple's deadline that are
+-- reserved for tries; $4, $5 the shortest and the longest lease, in seconds
 WITH due AS (
     SELECT notification_id, due_at AS was_due_at, until,
         tries = 0 AND now() < until AND (
@@ -41,7 +42,8 @@ SELECT notification_id, leased.transaction_id, leased.original_transaction_id, l
         (SELECT true FROM claims JOIN holds ON holds.transaction_id = claims.granted_transaction_id
         WHERE claims.original_transaction_id = leased.period_id LIMIT 1),
         (SELECT true FROM refusals WHERE refusals.transaction_id = leased.transaction_id LIMIT 1),
-        -- An announced purchase with one of the two reasons was delivered by another transaction: a seat's period, or a copy.
+        -- Announced purchases with these two reasons were delivered through another transaction: a seat's period, or a
+        -- copy.
         (SELECT true FROM announced_purchases AS announced
         WHERE announced.transaction_id = leased.transaction_id AND announced.player_id IS NOT NULL
             AND (announced.reason IS NULL OR announced.reason NOT IN ('already_granted', 'owned_by_other_player'))
@@ -49,7 +51,7 @@ SELECT notification_id, leased.transaction_id, leased.original_transaction_id, l
         (SELECT true FROM undelivered AS missed
         WHERE missed.transaction_id = leased.transaction_id AND missed.bundle_id = leased.bundle_id
             AND missed.environment = leased.environment
-            -- A period was delivered if a seat or a copy of the same period is granted.
+            -- A period counts as delivered if a seat or a copy of it is granted.
             AND (missed.expires_at IS NULL OR (
                 SELECT true FROM (
                     SELECT expires_at FROM grants WHERE grants.transaction_id = missed.original_transaction_id
@@ -66,7 +68,7 @@ SELECT notification_id, leased.transaction_id, leased.original_transaction_id, l
     report.is_consented
 FROM leased
 LEFT JOIN LATERAL (
-    -- A partial revocation does not end the request: the player asks Apple for the rest.
+    -- A partial revocation does not end the request, because the player wants a refund of the rest.
     SELECT transaction_id, revoked_at IS NOT NULL AND coalesce(revoked_units, quantity) >= quantity AS is_revoked
     FROM grants
     WHERE grants.transaction_id = ANY (ARRAY[leased.transaction_id, (

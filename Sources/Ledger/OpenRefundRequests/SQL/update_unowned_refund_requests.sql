@@ -1,8 +1,8 @@
--- Gives requests the owners that their transactions have by now. A request with an owner waits for the game's report as
--- if Apple had just asked. A worker looks at a request without an owner again.
--- The planner might make EXISTS a hash of the whole table, so each look-up is a subquery with LIMIT 1.
--- $1 notifications, with the claims of their originals locked; $2 seconds until the next look; $3 seconds that a request
--- waits for the game; $4 seconds before Apple's deadline that are kept for tries
+-- Gives requests the owners that their transactions have now. A request with an owner then waits for the game server's
+-- report, as if Apple had just sent it. A request without an owner gets a later due time.
+-- For EXISTS, the planner might build a hash of the whole table. So each look-up is a subquery with LIMIT 1.
+-- $1 notifications, with the claims of their originals locked; $2 seconds until the next try; $3 seconds that a request
+-- waits for the game server; $4 seconds before Apple's deadline that are reserved for tries
 WITH unowned AS (
     SELECT *
     FROM refund_requests

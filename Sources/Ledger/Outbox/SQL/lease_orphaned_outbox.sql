@@ -1,6 +1,6 @@
--- Leases events that their worker has not published, oldest first. An event of the future, or with a lease that is longer
--- than any, was written while PostgreSQL's clock was ahead.
--- $1 least age in seconds; $2 how many at most; $3 the lease in seconds; $4 the time at which the search begins
+-- Leases events that their worker has not published, oldest first. An event with a future time, or with a lease that is
+-- too long, was written while PostgreSQL's clock was ahead.
+-- $1 least age in seconds; $2 how many at most; $3 the lease in seconds; $4 the time at which the search starts
 WITH taken AS (
     SELECT event_id
     FROM outbox

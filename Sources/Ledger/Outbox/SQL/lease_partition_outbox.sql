@@ -1,4 +1,4 @@
--- Leases a partition's events for its new owner, of any age and under any lease.
+-- Leases a partition's events for its new owner, of any age, even if they are leased.
 -- $1 topic; $2 partition; $3 how many at most; $4 the lease in seconds
 WITH taken AS (
     SELECT event_id

@@ -1,5 +1,5 @@
--- Finds the places of rows in the default partition, the first decided first. Rows of the last ten minutes stay, because
--- another replica may be deciding the same record. $1 how many at most
+-- Finds rows in the default partition, oldest decision first. Leaves out rows of the last ten minutes, because another
+-- replica may be deciding the same record. $1 how many at most
 SELECT ctid::text AS place
 FROM outcomes_default
 WHERE decided_at < now() - interval '10 minutes'

@@ -1,6 +1,6 @@
--- Finds the answers to records that were decided before: a row for each granted event in order, or one row with only the
--- answer. The day is in the key, so that only its partition is searched, and then outcomes_apart.
--- The history is read once, and only if there is a row. $1–$5 the keys, a column each
+-- Finds the events of records that were decided before. Returns a row for each granted event in order, or one row with
+-- only the answer. The key has the day, so PostgreSQL searches only the day's partition, and then outcomes_apart.
+-- Reads the history once, and only if there is a row. $1–$5 the keys, a column each
 SELECT wanted.number, outcome.answer, known.event, known.period_id, (SELECT database_history()) AS history
 FROM unnest($1::date[], $2::int4[], $3::int8[], $4::text[], $5::bytea[])
     WITH ORDINALITY AS wanted (day, partition, position, topic, content, number)

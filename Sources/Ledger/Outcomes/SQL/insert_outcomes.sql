@@ -1,7 +1,7 @@
--- Inserts a batch's outcomes, events and proofs. It is the last statement of a batch. It counts fewer outcomes than were
--- sent if another replica has decided some of the records.
--- $1–$13 outcomes sorted by key, a column each ($11 array literals); $14–$21 events to publish, sorted by id; $22–$25 proofs,
--- sorted; $26–$29 progress, sorted; $30 acknowledged events; $31 the outcomes' traces
+-- Inserts a batch's outcomes, events and proofs. It is the last statement of a batch. It returns a lower count than the
+-- number of outcomes if another replica has decided some of the records.
+-- $1–$13 outcomes sorted by key, a column each ($11 array literals); $14–$21 events to publish, sorted by id; $22–$25
+-- proofs, sorted; $26–$29 progress, sorted; $30 acknowledged events; $31 the outcomes' traces
 WITH decided AS (
     INSERT INTO outcomes (
         day, source_topic, source_partition, source_offset, content, submission_key, submission_id, player_id,
@@ -22,8 +22,9 @@ WITH decided AS (
     SELECT unnest($22::bytea[]), unnest($23::bytea[]), unnest($24::text[])::text[], unnest($25::date[])
     ON CONFLICT DO NOTHING
 ), progressed AS (
-    -- The mark is rounded up to a multiple of 4096, and written only if the record is above it: a row that every batch changes
-    -- becomes dear while a backup keeps its old versions. A mark that is too high costs look-ups; a low one would be wrong.
+    -- The offset is rounded up to a multiple of 4096, and written only if the record is above it. A row that every
+    -- batch changes becomes expensive while a backup keeps its old versions. An offset that is too high costs queries;
+    -- one that is too low would be wrong.
     INSERT INTO partition_progress AS known (topic, partition, writer, decided_offset)
     SELECT topic, partition, writer, (decided / 4096 + 1) * 4096
     FROM (

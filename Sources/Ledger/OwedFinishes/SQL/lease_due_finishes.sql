@@ -1,10 +1,10 @@
--- Leases due finishes, oldest first. A row whose event is still in the outbox is put off: for about half of the time that
--- the row has waited, within bounds.
--- $1 how many at most; $2, $3 the shortest and the longest lease, in seconds; $4 how many rows are looked at; $5 days for
--- which workers try to tell Apple
+-- Leases due finishes, oldest first. A row whose event is still in the outbox gets a later due time. Its delay is about
+-- half the time that the row has waited, within limits.
+-- $1 how many at most; $2, $3 the shortest and the longest lease, in seconds; $4 how many rows are read; $5 days for
+-- which workers try to report to Apple
 WITH due AS (
     SELECT transaction_id, due_at,
-        -- The planner might make EXISTS a hash of the whole table.
+        -- For EXISTS, the planner might build a hash of the whole table.
         (SELECT true FROM outbox WHERE outbox.event_id = finishes.event_id LIMIT 1) IS NOT NULL AS is_owed
     FROM finishes
     WHERE due_at <= now()
@@ -22,7 +22,7 @@ WITH due AS (
     UPDATE finishes
     SET due_at = now() + make_interval(secs => least($3, $2 * 2 ^ least(takes, 20)) * (1 + random() / 2)),
         tries = tries + 1, takes = takes + 1
-    -- The planner might make a join read the whole table.
+    -- For a join, the planner might read the whole table.
     WHERE transaction_id = ANY (ARRAY(SELECT transaction_id FROM ready))
     RETURNING *
 )

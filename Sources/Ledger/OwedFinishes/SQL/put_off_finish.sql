@@ -1,4 +1,4 @@
--- Makes a finish due later after a try without a verdict, or without a try.
+-- Sets a later due time after a try without a verdict, or without a try.
 -- $1 transaction; $2 its lease; $3 seconds until it is due; $4 how many tries do not count
 UPDATE finishes
 SET due_at = now() + make_interval(secs => $3), tries = greatest(tries - $4, 0), takes = 0

@@ -1,2 +1,2 @@
--- Finds the rows that wait. $1 rows
+-- Finds which of these rows exist. $1 rows
 SELECT id, (SELECT database_history()) AS history FROM parked WHERE id = ANY ($1::uuid[]);

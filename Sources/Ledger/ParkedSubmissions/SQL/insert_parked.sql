@@ -1,12 +1,12 @@
--- Parks many submissions. A submission that waits already keeps its row. Each row raises its partition's mark as a decision
--- does, so that the record is looked up if it comes again.
--- A submission that is parked as crashed has killed its workers already: its row is a suspect with one try left.
--- Returns the submissions that are not parked. They are not proven, and their player has the most such proofs or rows
--- parked, or there is no room for more bytes of unproven submissions.
--- $1–$20 a column each; $21 how many unproven proofs of a player may wait, and how many rows of a player wait by their own
--- delay only; $22 how many further rows are counted; $23 seconds between two tries of a player who has more rows, or too
--- many submissions in memory; $24 tries at Apple; $25 whether the proof is proven; $26 how many unproven rows of a player
--- may wait; $27 bytes of unproven submissions that may still be parked; $28 the games' orders
+-- Parks many submissions. A submission that is already parked keeps its row. Each row raises its partition's offset in
+-- partition_progress, as a decision does, so that the record is looked up if it comes again.
+-- A submission that is parked as crashed has already killed its workers. Its row is a suspect with one try left.
+-- Returns the submissions that are not parked. Their proofs are not proven, and their player or the fleet has too much
+-- parked: proofs or rows of the player, or bytes of the fleet's unproven submissions.
+-- $1–$20 a column each; $21 how many unproven proofs of a player may wait, and how many rows of a player wait only for
+-- their own delay; $22 how many further rows are counted; $23 seconds between two tries of a player who has more rows,
+-- or too many submissions in memory; $24 tries at Apple; $25 whether the proof is proven; $26 how many unproven rows of
+-- a player may wait; $27 how many more bytes of unproven submissions may be parked; $28 the game servers' order ids
 WITH given AS (
     SELECT *, row_number() OVER (PARTITION BY player_id, reason = 'player_share' ORDER BY number) AS place,
         min(number) OVER (PARTITION BY player_id, is_proven, proof) AS first_number,
@@ -73,7 +73,7 @@ WITH given AS (
     ON CONFLICT DO NOTHING
     RETURNING id
 ), progressed AS (
-    -- The mark is rounded up and written rarely, as a batch's.
+    -- The offset is rounded up and written rarely, as for a batch.
     INSERT INTO partition_progress AS known (topic, partition, writer, decided_offset)
     SELECT topic, partition, -1, (decided / 4096 + 1) * 4096
     FROM (

@@ -1,4 +1,4 @@
--- Parks a submission whose data the database refused. A row that waits already now waits for an operator.
+-- Parks a submission whose data the database refused. A row that is already parked now waits for an operator.
 WITH row AS (
     INSERT INTO parked AS known (
         id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id, player_id,

@@ -1,6 +1,6 @@
--- Leases due rows, oldest first, and rows that wait with the same app and proof. It leaves suspects, which were leased three
--- times without a release, to lease_suspect_parked.
--- A lease that ends later than any lease can was given while PostgreSQL's clock was ahead: it is over.
+-- Leases due rows, oldest first, and parked rows with the same apps and proofs. Leaves suspects, which have three
+-- leases without a result, to lease_suspect_parked.
+-- A lease that ends later than any lease can counts as over: a clock that was ahead must have written it.
 -- $1 how many at most of each kind; $2 seconds of the lease
 WITH due AS (
     SELECT id, bundle_id, proof

@@ -1,7 +1,7 @@
--- Leases a suspect, which was leased three times without a release, to be tried in isolation. It sets the suspect aside
--- instead if workers died of it often enough: first until its last try, and then for an operator. Its submission is not
--- returned then.
--- A lease that ends later than any lease can was given while PostgreSQL's clock was ahead: it is over.
+-- Leases a suspect, which has three leases without a result, for a try in isolation. If enough workers died while they
+-- tried it, sets it aside instead: first until its last try, and then for an operator. It then does not return the
+-- submission.
+-- A lease that ends later than any lease can counts as over: a clock that was ahead must have written it.
 -- $1 seconds of the lease; $2 deaths; $3 seconds until the last try
 WITH suspect AS (
     SELECT id, deaths_alone + is_alone::integer AS deaths, NOT is_alone OR deaths_alone + 1 < $2 AS is_tried

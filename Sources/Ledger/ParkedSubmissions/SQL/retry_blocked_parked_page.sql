@@ -1,7 +1,7 @@
--- Makes rows of one page due, because their app's credentials work again. Returns the last row of the page, null behind the
--- end, and how many rows became due.
--- $1 the row behind which the page begins, by id; $2 rows of the page at most; $3 the app; $4 seconds over which the tries
--- are spread; $5 the reasons for which such rows wait
+-- Makes rows of one page due, because their app's credentials work again. Returns the last row of the page, or null
+-- after the last page, and how many rows became due.
+-- $1 the row after which the page starts, by id; $2 the most rows of the page; $3 the app; $4 seconds over which the
+-- tries are spread; $5 the reasons for which these rows were parked
 WITH page AS (
     SELECT id FROM (SELECT id FROM parked WHERE id > $1 ORDER BY id LIMIT $2) AS looked ORDER BY id DESC LIMIT 1
 ), woken AS (

@@ -1,4 +1,5 @@
--- Finds the learnt facts about account tokens, and the player whom player-accounts names for each token.
+-- Finds what receiptd has learnt about account tokens, and the player whom the player-accounts topic names for each
+-- token.
 -- $1 apps; $2 hashes of tokens; $3 how many senders of each at most; $4 how many accounts of each at most
 SELECT wanted.number, known.player_id, known.senders, known.accounts, known.account_players,
     told.player_id AS told_player_id
@@ -21,7 +22,7 @@ LEFT JOIN LATERAL (
         LIMIT $4) AS account_players
     FROM account_tokens
     WHERE bundle_id = wanted.bundle_id AND token = wanted.token
-    -- Keeps the planner from joining the whole table, however small it was when the plan was made.
+    -- Keeps the planner from joining the whole table, even if the table was small when the plan was made.
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (

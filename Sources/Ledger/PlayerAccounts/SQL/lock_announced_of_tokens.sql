@@ -1,4 +1,4 @@
--- Locks the announced purchases of tokens. It waits for a worker that is about to find such a purchase unclaimed.
+-- Locks the announced purchases of tokens. Waits for a worker that is marking such a purchase as unclaimed.
 -- $1 apps, $2 hashes of tokens
 SELECT transaction_id
 FROM announced_purchases

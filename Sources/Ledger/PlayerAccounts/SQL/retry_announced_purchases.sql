@@ -1,5 +1,6 @@
--- Makes unclaimed purchases due again, except for purchases that killed their workers. An earlier statement has locked them:
--- a statement that waits for locks chooses rows as they were when it began, and misses one that became unclaimed since.
+-- Makes unclaimed purchases due again, except purchases that killed their workers. An earlier statement has locked
+-- them. A statement that waits for locks selects rows as they were when it started, so it would miss a purchase that
+-- became unclaimed meanwhile.
 -- $1 transactions, locked
 UPDATE announced_purchases
 SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL, takes = 0,

@@ -1,5 +1,5 @@
--- Makes disputed holds due, because their token turned out to be a constant.
--- SKIP LOCKED: the caller has tokens locked, and must not wait for a hold that another worker decides now.
+-- Makes disputed holds due, because their token is a constant.
+-- SKIP LOCKED: the caller has locked tokens, and must not wait for a hold that another worker is deciding.
 -- $1 apps; $2 players who sent the token
 WITH disputed AS (
     SELECT holds.transaction_id, holds.player_id

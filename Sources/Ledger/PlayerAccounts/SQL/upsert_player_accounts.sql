@@ -1,6 +1,6 @@
--- Stores the newest record of each token, sorted by app and token. Within a partition the record with the higher offset is
--- newer, unless the topic was made anew: then the time decides. Between two partitions, as after the topic got more of
--- them, only the time decides. $1–$6 a column each
+-- Stores the newest record of each token, sorted by app and token. Of two records in one partition, the one with the
+-- higher offset is newer. If the topic was created again, or if the records are in two partitions, the one with the
+-- later time is newer. $1–$6 a column each
 INSERT INTO player_accounts AS known (
     bundle_id, token, player_id, source_partition, source_offset, source_timestamp)
 SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[], $4::int4[], $5::int8[], $6::timestamptz[])

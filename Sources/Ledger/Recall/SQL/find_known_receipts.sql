@@ -1,8 +1,11 @@
 -- Finds receipts whose purchases are all in the ledger: one row for each.
--- A remembered proof comes with Apple's answer, if all of the answer's transactions are granted or held.
--- A receipt that was read here comes without evidence, if all of its transactions are granted, or held and not refused.
--- The planner might make EXISTS a hash of the whole table, which was small when the plan was made: hence LIMIT 1.
--- $1 proofs; $2 numbers of receipts that were read here, $3 transactions of each, $4 the only player who counts, or null
+-- For a remembered proof, returns Apple's answer, if all of its transactions are granted or held.
+-- For a receipt that receiptd read itself, returns no evidence. It is known if all of its transactions are granted, or
+-- held and not refused.
+-- For EXISTS, the planner might build a hash of the whole table, which was small when the plan was made. So each
+-- look-up has LIMIT 1.
+-- $1 proofs; $2 numbers of receipts that receiptd read itself, $3 transactions of each, $4 the only player who counts,
+-- or null
 SELECT wanted.number, known.evidence
 FROM (SELECT unnest($1::bytea[]) AS proof, generate_subscripts($1::bytea[], 1) AS number) AS wanted
 CROSS JOIN LATERAL (SELECT evidence, transaction_ids FROM proofs WHERE proof = wanted.proof LIMIT 1) AS known

@@ -1,4 +1,4 @@
--- Finds the notifications that were taken before. Before version 6 only those of refunds were kept. $1 notifications
+-- Finds the notifications that were taken before. Versions before 6 stored only those of refunds. $1 notifications
 SELECT notification_id FROM notifications WHERE notification_id = ANY ($1::text[])
 UNION
 SELECT notification_id FROM refund_notices WHERE notification_id = ANY ($1::text[]);

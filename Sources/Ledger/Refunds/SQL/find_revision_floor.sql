@@ -1,2 +1,2 @@
--- Returns the floor above which new revisions are numbered. The function enters a life of the database that is new to it.
+-- Returns the floor, which new revisions exceed. The function stores the database's timeline if it is new.
 SELECT revision_floor() AS floor;

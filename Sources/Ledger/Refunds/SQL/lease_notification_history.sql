@@ -1,8 +1,9 @@
--- Leases one app's history if it is due and no replica has it. A later time than any lease or round can have was written
--- while PostgreSQL's clock was ahead.
--- The process of the last lease died during its suspect, if there is one, unless this process took and survived it.
--- $1 bundle; $2 environment; $3 seconds of the lease; $4 the most seconds until a round; $5 the notification that this process
--- took alone last and survived, or null
+-- Leases one app's history if it is due and no replica has leased it. A time later than any lease or round can have was
+-- written while PostgreSQL's clock was ahead.
+-- If the last lease has a suspect, its process died during that suspect, unless this process took the suspect and
+-- survived.
+-- $1 bundle; $2 environment; $3 seconds of the lease; $4 the most seconds until a round; $5 the notification that this
+-- process last isolated and survived, or null
 INSERT INTO notification_history AS known (bundle_id, environment, leased_until, starts)
 VALUES ($1, $2, now() + make_interval(secs => $3), 1)
 ON CONFLICT (bundle_id, environment) DO UPDATE

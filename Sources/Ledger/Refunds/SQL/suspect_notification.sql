@@ -1,7 +1,7 @@
--- Notes which notification is taken with nothing else in flight, and extends the lease. A worker calls it before it takes
--- the notification, before the notification only waits, and before the try goes on.
--- $1 bundle; $2 environment; $3 the lease; $4 the SHA-256 of the notification's UUID, null while it waits; $5 seconds of the
--- lease
+-- Stores which notification is taken with nothing else in flight, and extends the lease. A worker calls it before it
+-- takes the notification, before the notification only waits, and before the try continues.
+-- $1 bundle; $2 environment; $3 the lease; $4 the SHA-256 of the notification's UUID, null while it waits; $5 seconds
+-- of the lease
 UPDATE notification_history
 SET suspect = $4, leased_until = now() + make_interval(secs => $5)
 WHERE bundle_id = $1 AND environment = $2 AND leased_until = $3

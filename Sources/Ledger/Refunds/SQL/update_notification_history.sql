@@ -1,7 +1,7 @@
--- Moves the place under its lease, and extends the lease. The place moves back only if it was written while PostgreSQL's
--- clock was ahead.
--- $1 bundle; $2 environment; $3 the lease; $4 the place, or null where a window goes on; $5 seconds of the lease; $6, $7, $8
--- that window and the token of its next page, or null
+-- Moves the place under its lease, and extends the lease. The place moves back only if it was written while
+-- PostgreSQL's clock was ahead.
+-- $1 bundle; $2 environment; $3 the lease; $4 the place, or null if the window continues; $5 seconds of the lease; $6,
+-- $7, $8 that window and the token of its next page, or null
 UPDATE notification_history
 SET taken_until = CASE
         WHEN taken_until > now() + interval '10 minutes' THEN coalesce($4, taken_until)

@@ -1,5 +1,5 @@
--- Stores refunds and the notifications that told of them. No such notification was taken before: the worker looked under
--- the claims' locks. $1–$9, $17 and $18 refunds by key, sorted; $10–$16 notifications, sorted
+-- Stores refunds and the notifications that reported them. None of these notifications was taken before: the worker
+-- checked that under the claims' locks. $1–$9, $17 and $18 refunds by key, sorted; $10–$16 notifications, sorted
 WITH entered AS (
     INSERT INTO refunds (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, revoked_at, reason,

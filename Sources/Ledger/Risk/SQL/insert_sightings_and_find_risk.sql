@@ -1,11 +1,12 @@
--- Enters which player was seen on which device. Returns the facts from before: other players of the device, the player's
--- purchases of a day, and the Apple accounts that bought for the player.
--- A sighting is entered if the look at the device does not find it. Two batches at once may both enter it, and neither waits.
--- $1 apps; $2 devices, or null; $3 players; $4 days of sighting; $5 beginnings of UTC days of purchase; $6 counted at most;
--- $7 the first day on which a device's players count, for each; $8 days on which they count
+-- Stores which player was seen on which device. Returns the facts from before: other players of the device, the
+-- player's purchases of a day, and the Apple accounts that bought for the player.
+-- Inserts a sighting if the query for the device does not find it. Two concurrent batches may both insert it, and
+-- neither waits.
+-- $1 apps; $2 devices, or null; $3 players; $4 days of sighting; $5 beginnings of UTC days of purchase; $6 the highest
+-- count; $7 for each, the first day on which a device's players count; $8 days on which they count
 WITH seen AS MATERIALIZED (
     SELECT wanted.number, wanted.bundle_id, wanted.device_id, wanted.player_id, wanted.seen_on, wanted.day,
-        -- Null stands for the player who is seen now, if this day's sighting is there already.
+        -- Null stands for the player who is seen now, if this day's sighting already exists.
         CASE WHEN wanted.device_id IS NOT NULL THEN ARRAY(
             SELECT DISTINCT latest.player
             FROM (
@@ -41,8 +42,8 @@ SELECT wanted.number, array_replace(wanted.players, NULL, wanted.player_id) AS p
             LIMIT $6::bigint
         ) AS one
     ) AS granted,
-    -- The query looks into the index once for each account, and does not read all of a player's purchases. Null if there is
-    -- no account, as for most players.
+    -- The query searches the index once for each account, instead of reading all of a player's purchases. Null if there
+    -- is no account, as for most players.
     CASE WHEN first.account IS NOT NULL THEN ARRAY(
         WITH RECURSIVE known AS (
             SELECT first.account

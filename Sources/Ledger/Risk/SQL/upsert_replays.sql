@@ -1,4 +1,4 @@
--- Counts submissions that replay other players' purchases. Returns the players whom this count brings to $6 or past it.
+-- Counts submissions that replay other players' purchases. Returns the players whose count reaches or passes $6 now.
 -- $1 players; $2 apps; $3 days; $4 how many; $5 the latest; all sorted by player, app and day
 WITH given AS (
     SELECT *

@@ -1,5 +1,6 @@
--- Adds a worker's counts since its last report. Workers report right after a minute's end: the counts belong to that minute.
--- in: $1 kinds text[], $2 names text[], $3 counts int8[]
+-- Adds a worker's counts since its last report. Workers report just after a minute ends, so the counts belong to that
+-- minute.
+-- $1 kinds text[], $2 names text[], $3 counts int8[]
 WITH told AS MATERIALIZED (
     SELECT told.kind, told.name, told.count, now() - interval '30 seconds' AS at
     FROM unnest($1::text[], $2::text[], $3::int8[]) AS told (kind, name, count)
