@@ -1,18 +1,20 @@
--- receiptd's database as it is today. PostgreSQL 14 or later. You may apply this file any number of times to an empty database or to
--- one of this version. `receiptd migrate` brings an older one here: it applies migrations/ first, which changes tables that exist.
+-- receiptd's present database. PostgreSQL 14 or later. You may apply this file any number of times to an empty
+-- database, or to a database of this version. For an older database run `receiptd migrate`, which applies migrations/
+-- first to change existing tables.
 --
--- Keys collate as bytes ("C"): identifiers compare so in Kafka, in the daemon and here. Environments and kinds are checked in each
--- table. A domain for them would rewrite every row of grants, and fail where somebody has a view of the column.
--- Columns of one fact share a line:
+-- Keys collate as bytes ("C"), so that identifiers compare as in Kafka and in the worker. Each table checks
+-- environments and kinds itself. A domain for them would rewrite every row of grants, and fail if a view of somebody
+-- else has the column.
+-- Columns of one fact share a line. Columns that several tables have:
 --
---   source_topic, source_partition, source_offset   the record's place in Kafka
---   due_at          when a worker takes the row; null: nothing is due
---   leased_until    the end of the lease of the worker that has it; null: nobody has it. Where a table has no such column, a lease
---                   moves due_at
+--   source_topic, source_partition, source_offset   the record's position in Kafka
+--   due_at          when a worker may take the row; null: nothing is due
+--   leased_until    the end of the present lease; null: no worker has a lease. In a table without this column, a lease moves due_at
 --   tries           failed tries since the last success
---   takes           leases since the last result of a try, the present one included; a released lease does not count. The others
---                   ended by themselves: their worker died, or the database did not take the result
---   is_alone        the row is leased in isolation, since it may kill its worker; deaths_alone: how many workers died with it then
+--   takes           leases since the last result of a try, including the present lease, without released leases. The other leases
+--                   had no result: their worker died, or the database did not store the result
+--   is_alone        the row is leased in isolation, because it may kill its worker
+--   deaths_alone    how many workers died while they had this row in isolation
 
 DO $$
 BEGIN
@@ -39,23 +41,23 @@ CREATE TABLE IF NOT EXISTS grants (
     quantity integer NOT NULL CHECK (quantity >= 1),
     environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
     purchased_at timestamptz, submission_id text COLLATE "C" NOT NULL, granted_at timestamptz NOT NULL,
-    -- When the first part was taken back, by Apple or an operator. Null: the grant is whole.
+    -- When Apple or an operator first took back a part of the grant. Null: the grant is whole.
     revoked_at timestamptz,
-    -- A hash of bundle, player, submission and proof. Null where another system granted.
+    -- A hash of bundle, player, submission and proof. Null if another system wrote the grant.
     submission_key uuid,
     kind text COLLATE "C"
         CHECK (kind IN ('consumable', 'non_consumable', 'non_renewing_subscription', 'auto_renewable_subscription')),
     expires_at timestamptz,
     revision integer NOT NULL DEFAULT 1 CHECK (revision >= 1),
-    -- The granted event as it was first made: published again, it has these bytes.
+    -- The bytes of the granted event. If it is published again, it has the same bytes.
     event bytea,
     catalog_version bigint, is_bound boolean, app_transaction_id text COLLATE "C",
-    -- No index: the row of claims decides.
+    -- Without an index, because the period's row of claims decides who gets the period.
     period_id text COLLATE "C",
     price_milliunits bigint, currency text COLLATE "C", storefront text COLLATE "C",
     offer_type integer, offer_discount_type text COLLATE "C", transaction_reason text COLLATE "C", is_trial boolean,
-    -- All null where the grant is whole. Null beside a revoked_at that another system or an early version wrote: then Apple took
-    -- the whole grant back.
+    -- All null if the grant is whole. Null with a revoked_at if another system or an early version wrote that: Apple
+    -- then took back the whole grant.
     revoked_units integer CHECK (revoked_units >= 1),
     apple_revoked_at timestamptz,
     apple_revocation_reason text COLLATE "C" CHECK (apple_revocation_reason IN ('refund', 'revoke')),
@@ -65,9 +67,9 @@ CREATE TABLE IF NOT EXISTS grants (
 );
 CREATE INDEX IF NOT EXISTS grants_accounts ON grants (player_id, bundle_id, app_transaction_id) WHERE app_transaction_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS grants_players ON grants (player_id, purchased_at);
--- Renewals and restores. Consumables are not in it.
+-- For renewals and restores. The index has no consumables.
 CREATE INDEX IF NOT EXISTS grants_originals ON grants (original_transaction_id) WHERE original_transaction_id <> transaction_id;
--- For an event or an order of the last days. Rows are nearly in this order, and an entry of a block index costs hardly anything.
+-- For events and orders of the last days. Rows are nearly sorted by this column, so a block index costs very little.
 CREATE INDEX IF NOT EXISTS grants_days ON grants USING brin (granted_at) WITH (autosummarize = on);
 COMMENT ON TABLE grants IS 'One row for each transaction ever granted, never deleted. The columns up to revoked_at are for outside readers.';
 COMMENT ON COLUMN grants.is_bound IS 'The submission that won it had the transaction''s appAccountToken. Null where version 1 or another system granted.';
@@ -89,7 +91,7 @@ BEGIN
     INSERT INTO claims (original_transaction_id, player_id, bundle_id, granted_transaction_id, claimed_at)
     VALUES (coalesce(NEW.original_transaction_id, NEW.transaction_id), NEW.player_id, NEW.bundle_id,
             NEW.transaction_id, NEW.granted_at)
-    -- Nobody owns it: a hold was refused, or Apple took something back before it was granted.
+    -- The claim may have no owner: a hold was refused, or Apple refunded the purchase before it was granted.
     ON CONFLICT (original_transaction_id) DO UPDATE
     SET player_id = excluded.player_id, granted_transaction_id = excluded.granted_transaction_id
     WHERE claims.player_id IS NULL;
@@ -111,7 +113,7 @@ CREATE INDEX IF NOT EXISTS grant_decisions_transactions ON grant_decisions (tran
 CREATE INDEX IF NOT EXISTS grant_decisions_players ON grant_decisions (player_id);
 COMMENT ON TABLE grant_decisions IS 'Which operator revoked or reinstated which grant, and why. Never deleted.';
 
--- Plans of these functions never scan a table, although the table was small when the plan was made.
+-- The plans of these functions never scan a table, even if the table was small when the plan was made.
 
 CREATE OR REPLACE FUNCTION count_grants_of_days(
     bundles text[], players text[], products text[], days timestamptz[], most bigint
@@ -161,34 +163,35 @@ CREATE TABLE IF NOT EXISTS holds (
     quantity integer NOT NULL CHECK (quantity >= 1),
     purchased_at timestamptz NOT NULL, expires_at timestamptz, catalog_version bigint NOT NULL, held_at timestamptz NOT NULL,
     source_topic text COLLATE "C" NOT NULL, source_partition integer NOT NULL, source_offset bigint NOT NULL,
-    -- The record's own time. Expiry is judged by it, whenever the hold ends.
+    -- The record's own time, by which expiry is judged, even if the hold ends later.
     source_timestamp timestamptz NOT NULL,
-    -- Never set: version 1 reads it. Refusals have a table of their own.
+    -- Never set, but version 1 reads it. Refusals have a table of their own.
     refused_at timestamptz,
     traceparent text COLLATE "C",
-    -- What Apple said of the transaction, as JSON: a new catalog can end the hold without asking Apple again.
+    -- Apple's description of the transaction, as JSON. With it a new catalog can end the hold without a request to
+    -- Apple.
     evidence bytea,
-    -- Reasons that an operator let pass.
+    -- Reasons that an operator's release overrides.
     waived text[] COLLATE "C" NOT NULL DEFAULT '{}',
     released_at timestamptz,
-    -- Null where only an operator or a new catalog causes a try, and where it killed its workers.
+    -- Null if only an operator or a new catalog causes a try, or if the hold killed its workers.
     due_at timestamptz, tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0), leased_until timestamptz,
     note text COLLATE "C",
-    -- The signals of the held event, for the event that ends the hold.
+    -- The risk signals of the held event, for the event that ends the hold.
     risk text[] COLLATE "C" NOT NULL DEFAULT '{}',
     period_id text COLLATE "C",
-    -- Who told of the purchase, and whether it is judged as a renewal of its owner's subscription.
+    -- Where the purchase came from, and whether it is judged as a renewal of its owner's subscription.
     source text COLLATE "C" NOT NULL DEFAULT 'submission'
         CHECK (source IN ('submission', 'notification', 'history', 'renewal')),
     is_renewal boolean NOT NULL DEFAULT false,
     takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0), is_alone boolean NOT NULL DEFAULT false,
-    -- Kept until an operator releases the hold.
+    -- Not reset until an operator releases the hold.
     deaths_alone integer NOT NULL DEFAULT 0 CHECK (deaths_alone >= 0),
-    -- As in grants. Null where a version before 12 held it.
+    -- As in grants. Null if a version before 12 wrote the hold.
     is_bound boolean,
     PRIMARY KEY (transaction_id, player_id)
 );
--- One player has the transaction; the others, who dispute that, have no claim on it.
+-- One player has a claim on the transaction. Other players dispute that, and have no claim on it.
 CREATE UNIQUE INDEX IF NOT EXISTS holds_claiming ON holds (transaction_id) WHERE reason <> 'ownership_disputed';
 CREATE INDEX IF NOT EXISTS holds_due ON holds (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS holds_suspects ON holds (due_at) WHERE takes >= 3;
@@ -216,7 +219,7 @@ CREATE OR REPLACE TRIGGER holds_end_one_by_one AFTER DELETE ON holds
 
 CREATE OR REPLACE FUNCTION kinds_of_holds(wanted_bundle text, wanted_reason text)
 RETURNS TABLE (bundle_id text, reason text) LANGUAGE sql STABLE ROWS 20 SET enable_seqscan = off AS $$
-    -- One look into the index leads from one pair to the next.
+    -- Each step finds the next pair with one search of the index.
     WITH RECURSIVE known AS (
         (SELECT bundle_id, reason FROM holds ORDER BY bundle_id, reason LIMIT 1)
         UNION ALL
@@ -262,8 +265,9 @@ CREATE TABLE IF NOT EXISTS device_sightings (
     bundle_id text COLLATE "C" NOT NULL, device_id text COLLATE "C" NOT NULL, day date NOT NULL,
     player_id text COLLATE "C" NOT NULL
 );
--- There is no key: two batches may enter one sighting without waiting for one another. Logical replication of a DELETE needs to tell
--- rows apart all the same. There is no index of days, which each sighting would pay for: an eighth of the table is read a day.
+-- The table has no key, so that two batches may insert one sighting without waiting for each other. Logical replication
+-- of a DELETE must still tell rows apart, hence REPLICA IDENTITY FULL. An index of days would slow down each sighting,
+-- so a worker reads an eighth of the table each day instead.
 DO $$
 BEGIN
     IF (SELECT relreplident FROM pg_class WHERE oid = 'device_sightings'::regclass) <> 'f' THEN
@@ -271,7 +275,7 @@ BEGIN
     END IF;
 END
 $$;
--- The day comes last: with less before it the planner sorts every row of a device to find the newest.
+-- The day comes last. With fewer columns before it, the planner would sort all rows of a device to find the newest.
 CREATE INDEX IF NOT EXISTS device_sightings_devices ON device_sightings (device_id, bundle_id, day);
 COMMENT ON TABLE device_sightings IS 'Which players submitted from which device on which UTC day, for the signal shared_device. Read for 30 days, and deleted within eight more.';
 
@@ -312,7 +316,7 @@ COMMENT ON FUNCTION replays_before IS 'How many replays each player sent in the 
 
 CREATE TABLE IF NOT EXISTS account_tokens (
     bundle_id text COLLATE "C" NOT NULL,
-    -- SHA-256 of the token in lower case, as in every table with a token: no table keeps tokens themselves.
+    -- SHA-256 of the token in lower case, as in every table with a token. No table has a token itself.
     token bytea NOT NULL CHECK (octet_length(token) = 32),
     player_id text COLLATE "C", learnt_at timestamptz,
     PRIMARY KEY (bundle_id, token)
@@ -360,8 +364,9 @@ CREATE TABLE IF NOT EXISTS outcomes_apart PARTITION OF outcomes FOR VALUES FROM 
 CREATE INDEX IF NOT EXISTS outcomes_apart_decided ON outcomes_apart (decided_at);
 COMMENT ON TABLE outcomes_apart IS 'Records of days that get no partition, long ago or ahead of our clock, and what left the default partition. Their day is 0001-01-01, whatever their record''s was: look here, too, when you look for a record. Maintenance deletes old rows.';
 
--- A worker makes and drops partitions with the rights of the tables' owner. Each function checks that its caller has the like right
--- on outcomes. It waits 0.1 s for a lock at most: whoever waits for an exclusive lock holds up all who come after.
+-- A worker creates and drops partitions with the rights of the tables' owner. Each function checks that its caller has
+-- a corresponding right on outcomes. It waits 0.1 s at most for a lock, because a session that waits for an exclusive
+-- lock blocks all later sessions.
 
 CREATE OR REPLACE FUNCTION make_outcomes_day(wanted date) RETURNS text LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '100ms' AS $$
@@ -378,12 +383,12 @@ BEGIN
     END IF;
     SELECT nspname INTO STRICT place
     FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = 'outcomes'::regclass;
-    -- One at a time; neither readers nor writers mind.
+    -- One session at a time. This lock blocks neither readers nor writers.
     LOCK TABLE ONLY outcomes IN SHARE UPDATE EXCLUSIVE MODE;
     IF to_regclass(format('%I.%I', place, child)) IS NOT NULL THEN
         RETURN 'exists';
     END IF;
-    -- Attaching reads the whole default partition under its exclusive lock.
+    -- Attaching a partition reads the whole default partition under an exclusive lock.
     IF pg_relation_size('outcomes_default') > 8388608 THEN
         RETURN 'default_is_large';
     END IF;
@@ -395,7 +400,7 @@ BEGIN
         EXECUTE format('ALTER TABLE %I.outcomes ATTACH PARTITION %I.%I FOR VALUES FROM (%L) TO (%L)',
             place, place, child, wanted, wanted + 1);
     EXCEPTION WHEN check_violation THEN
-        -- A row of that day came between.
+        -- Another session inserted a row of that day meanwhile.
         EXECUTE format('DROP TABLE %I.%I', place, child);
         RETURN 'default_has_rows';
     END;
@@ -416,7 +421,7 @@ BEGIN
     IF old >= (now() AT TIME ZONE 'UTC')::date - 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = 'drop_outcomes_day does not drop a day that is not over';
     END IF;
-    -- Only a partition of outcomes is dropped.
+    -- Only a partition of outcomes may be dropped.
     SELECT pg_class.oid INTO child
     FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
     WHERE inhparent = 'outcomes'::regclass AND relname = 'outcomes_' || to_char(old::timestamp, 'YYYYMMDD');
@@ -429,7 +434,7 @@ END
 $$;
 COMMENT ON FUNCTION drop_outcomes_day IS 'Drops the partition of outcomes for a UTC day that is over, for roles that may delete there. False where there is none.';
 
--- Both look up names beside outcomes only, whatever the caller's search_path.
+-- Both functions look up names only in the schema of outcomes, whatever the caller's search_path.
 DO $$
 DECLARE
     place name;
@@ -455,22 +460,22 @@ COMMENT ON TABLE proofs IS 'Apple''s answers by the SHA-256 of the decoded proof
 CREATE TABLE IF NOT EXISTS outbox (
     event_id uuid NOT NULL PRIMARY KEY,
     source_topic text COLLATE "C" NOT NULL, source_partition integer NOT NULL,
-    -- Orders the events of one SQL transaction, whose created_at is the same.
+    -- Orders the events of one SQL transaction, which have the same created_at.
     ordinal integer NOT NULL,
     record_key text COLLATE "C" NOT NULL, traceparent text COLLATE "C",
     transaction_id text COLLATE "C", event bytea,
     created_at timestamptz NOT NULL DEFAULT now(), leased_until timestamptz,
     CONSTRAINT outbox_bytes_stand_in_one_place CHECK ((transaction_id IS NULL) <> (event IS NULL))
 ) WITH (
-    -- Never truncated: a plan made while the table is empty must not scan it once it is full.
+    -- Never truncated. A plan that was made while the table was empty must not scan it when it is full.
     vacuum_truncate = false,
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
     autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 10000,
     autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 10000
 );
--- For sweeps: the table keeps the size that it once had, and a sweep must not look through dead rows.
+-- For sweeps. The table keeps its largest size, and a sweep must not read its dead rows.
 CREATE INDEX IF NOT EXISTS outbox_created ON outbox (created_at, ordinal);
--- For workers, each second.
+-- For workers, which use it every second.
 CREATE INDEX IF NOT EXISTS outbox_handed_over ON outbox (created_at, ordinal) WHERE leased_until = '-infinity';
 COMMENT ON COLUMN outbox.leased_until IS 'The end of the lease of the worker that publishes it. -infinity: an operator''s command decided it, and any worker publishes it. Null: the worker that decided it publishes it from memory.';
 COMMENT ON TABLE outbox IS 'Events that the broker has not acknowledged yet. A granted event''s bytes are in its grant. The daemon publishes from memory; only a sweeper and a partition''s new owner read here.';
@@ -489,7 +494,7 @@ DECLARE
     history text := current_setting('receiptd.database_history', true);
     timeline text := 'standby';
 BEGIN
-    -- A server that may write has the same one until it ends, and its sessions end with it.
+    -- A server that may write keeps its history until it stops, which also ends its sessions.
     IF history <> '' THEN
         RETURN history;
     END IF;
@@ -497,11 +502,11 @@ BEGIN
         BEGIN
             timeline := substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8);
         EXCEPTION WHEN OTHERS THEN
-            -- Some services let nobody look at the write-ahead log.
+            -- Some hosted services hide the write-ahead log.
             timeline := 'hidden';
         END;
     END IF;
-    -- A data directory that is put back has the timeline and the database of before, but another start of its server.
+    -- A data directory that is put back has the same timeline and database, but another start of its server.
     history := concat_ws('/', timeline, (SELECT oid FROM pg_database WHERE datname = current_database()),
         extract(epoch FROM pg_postmaster_start_time()));
     IF timeline <> 'standby' THEN
@@ -554,13 +559,14 @@ CREATE OR REPLACE FUNCTION revision_floor() RETURNS integer LANGUAGE plpgsql AS 
 DECLARE
     current_life text := current_setting('receiptd.database_life', true);
 BEGIN
-    -- The same until the server ends. Unlike database_history it leaves out the server's start, which loses nothing.
+    -- Constant until the server stops. Unlike database_history, it leaves out the server's start, because a restart
+    -- loses nothing.
     IF coalesce(current_life, '') = '' THEN
         current_life := split_part(database_history(), '/', 1);
         BEGIN
             current_life := current_life || '/' || (SELECT system_identifier FROM pg_control_system());
         EXCEPTION WHEN OTHERS THEN
-            NULL; -- Some services let nobody look.
+            NULL; -- Some hosted services hide this.
         END;
         PERFORM set_config('receiptd.database_life', current_life, false);
     END IF;
@@ -607,7 +613,7 @@ CREATE TABLE IF NOT EXISTS parked (
     proof bytea NOT NULL CHECK (octet_length(proof) = 32),
     reason text COLLATE "C" NOT NULL, sql_state text COLLATE "C", detail text COLLATE "C",
     failures integer NOT NULL DEFAULT 0 CHECK (failures >= 0),
-    -- How often each answer was given that Apple may take back, by its reason.
+    -- How often Apple gave each doubtful answer, by the answer's reason.
     doubts jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(doubts) = 'object'),
     first_failure_at timestamptz,
     parkings integer NOT NULL DEFAULT 0 CHECK (parkings >= 0), parked_at timestamptz NOT NULL DEFAULT now(),
@@ -617,10 +623,10 @@ CREATE TABLE IF NOT EXISTS parked (
     takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0), is_alone boolean NOT NULL DEFAULT false,
     deaths_alone integer NOT NULL DEFAULT 0 CHECK (deaths_alone >= 0),
     is_proven boolean NOT NULL DEFAULT true,
-    -- The game's own order, for those who look it up. Null where it has none, and where a version before 12 parked.
+    -- The game server's order id, for searches. Null if there is none, or if a version before 12 wrote the row.
     order_id text COLLATE "C"
 ) WITH (
-    -- As for the outbox: rows come and go.
+    -- As for the outbox: rows do not stay long.
     vacuum_truncate = false,
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
@@ -630,7 +636,7 @@ CREATE INDEX IF NOT EXISTS parked_due ON parked (due_at) WHERE due_at IS NOT NUL
 CREATE INDEX IF NOT EXISTS parked_proofs ON parked (proof);
 CREATE INDEX IF NOT EXISTS parked_players ON parked (player_id) WHERE reason <> 'player_share';
 CREATE INDEX IF NOT EXISTS parked_shares ON parked (player_id, due_at) WHERE reason = 'player_share';
--- The order in which `receiptd parked` lists and retries.
+-- The order in which `receiptd parked` lists and retries rows.
 CREATE INDEX IF NOT EXISTS parked_kinds ON parked (bundle_id, reason, parked_at, id);
 CREATE INDEX IF NOT EXISTS parked_names ON parked (submission_id);
 CREATE INDEX IF NOT EXISTS parked_orders ON parked (order_id) WHERE order_id IS NOT NULL;
@@ -679,18 +685,18 @@ CREATE TABLE IF NOT EXISTS apple_budgets (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE apple_budgets IS 'The budget of requests to Apple that all replicas share. Time up to leased_until belongs to replicas, slice by slice, each to send the requests of its slice. Before held_until nobody sends any, for Apple said so (Retry-After).';
 
--- What Apple tells by itself: refunds, notifications, and purchases that nobody submitted.
+-- What Apple reports without a submission: refunds, notifications, and announced purchases.
 
 CREATE TABLE IF NOT EXISTS refunds (
     transaction_id text COLLATE "C" NOT NULL, bundle_id text COLLATE "C" NOT NULL,
     environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
     original_transaction_id text COLLATE "C" NOT NULL, product_id text COLLATE "C" NOT NULL,
-    -- Apple's time of the refund; null once it was reversed.
+    -- Apple's time of the refund; null if Apple reversed it.
     revoked_at timestamptz,
     reason text COLLATE "C" CHECK (reason IN ('refund', 'revoke')),
-    -- Thousandths of a percent; null where Apple did not tell.
+    -- Thousandths of a percent; null if Apple did not report it.
     refunded_milli_percent integer,
-    -- When Apple said its newest word.
+    -- When Apple signed its newest statement about the refund.
     signed_at timestamptz NOT NULL,
     noted_at timestamptz NOT NULL DEFAULT now(),
     period_id text COLLATE "C", earlier_parts text COLLATE "C",
@@ -717,7 +723,7 @@ CREATE TABLE IF NOT EXISTS notifications (
     notification_id text COLLATE "C" NOT NULL PRIMARY KEY,
     type text COLLATE "C" NOT NULL, subtype text COLLATE "C",
     bundle_id text COLLATE "C", environment text COLLATE "C", transaction_id text COLLATE "C",
-    -- Which way it came first.
+    -- How the notification first reached receiptd.
     source text COLLATE "C" NOT NULL CHECK (source IN ('notification', 'history')),
     effect text COLLATE "C" NOT NULL,
     signed_at timestamptz NOT NULL, taken_on date NOT NULL DEFAULT (now() AT TIME ZONE 'UTC')::date
@@ -731,14 +737,14 @@ CREATE TABLE IF NOT EXISTS notification_history (
     environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
     taken_until timestamptz,
     leased_until timestamptz NOT NULL DEFAULT '-infinity', due_at timestamptz NOT NULL DEFAULT '-infinity',
-    -- Leases since a page was last taken, without those that were released.
+    -- Leases since a page was last taken, without released leases.
     starts integer NOT NULL DEFAULT 0,
-    -- SHA-256 of the UUID of the notification that is taken by itself now; of the one during which the process died last, and how
-    -- often it did; of those that are dead letters, for they killed it three times.
+    -- SHA-256 of notifications' UUIDs. suspect is isolated now. culprit is the last during which the process died,
+    -- culprit_deaths times. Those in set_aside killed the process three times, and are dead letters.
     suspect bytea CHECK (octet_length(suspect) = 32),
     culprit bytea CHECK (octet_length(culprit) = 32), culprit_deaths integer NOT NULL DEFAULT 0,
     set_aside bytea[] NOT NULL DEFAULT '{}',
-    -- The window that is taken in part, and Apple's token of its next page.
+    -- The window that is partly read, and Apple's token of its next page.
     page_from timestamptz, page_to timestamptz, page_token text COLLATE "C",
     PRIMARY KEY (bundle_id, environment)
 );
@@ -750,21 +756,21 @@ CREATE TABLE IF NOT EXISTS announced_purchases (
     environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
     source text COLLATE "C" NOT NULL CHECK (source IN ('notification', 'history', 'renewal')),
     submission_id text COLLATE "C" NOT NULL,
-    -- The signed account token, kept no longer than the evidence.
+    -- The hash of the signed account token, kept no longer than the evidence.
     token bytea CHECK (octet_length(token) = 32),
-    -- A further period of its subscription, or the first of one that goes on from another.
+    -- Whether it is a further period of its subscription, or the first period of a subscription that continues another.
     is_renewal boolean NOT NULL, previous_original_transaction_id text COLLATE "C",
     purchased_at timestamptz NOT NULL, expires_at timestamptz, grace_expires_at timestamptz,
-    -- When Apple signed or answered it: expiry is judged by it.
+    -- When Apple signed or answered it. Expiry is judged by this time.
     signed_at timestamptz NOT NULL,
     stored_at timestamptz NOT NULL DEFAULT now(),
-    -- What Apple said of it, as JSON, while anything may come of it and no longer than 180 days.
+    -- Apple's description of it, as JSON. Kept while it may still be needed, and at most 180 days.
     evidence bytea,
     state text COLLATE "C" NOT NULL
         CHECK (state IN ('waiting', 'claimed', 'granted', 'held', 'refused', 'unclaimed', 'ignored')),
     reason text COLLATE "C", player_id text COLLATE "C",
     catalog_version bigint NOT NULL DEFAULT 0,
-    -- Where it awaits its submission: since when. Else when it is to be delivered.
+    -- If it waits for its submission, since when. Otherwise when it must be delivered.
     due_at timestamptz, awaits_submission boolean NOT NULL DEFAULT false, leased_until timestamptz,
     times_held integer NOT NULL DEFAULT 0 CHECK (times_held >= 0),
     decided_at timestamptz,
@@ -781,7 +787,7 @@ CREATE INDEX IF NOT EXISTS announced_purchases_patient ON announced_purchases (d
     WHERE state = 'waiting' AND awaits_submission;
 CREATE INDEX IF NOT EXISTS announced_purchases_outdated ON announced_purchases (catalog_version)
     WHERE state IN ('unclaimed', 'ignored') AND evidence IS NOT NULL;
--- A grant or a hold ends the wait of these, and makes their owner known.
+-- A grant or a hold ends the wait of these rows, and shows their owner.
 CREATE INDEX IF NOT EXISTS announced_purchases_open ON announced_purchases (original_transaction_id, transaction_id)
     WHERE state IN ('waiting', 'unclaimed', 'ignored');
 CREATE INDEX IF NOT EXISTS announced_purchases_following ON announced_purchases (previous_original_transaction_id)
@@ -792,7 +798,7 @@ CREATE INDEX IF NOT EXISTS announced_purchases_taken_back ON announced_purchases
 -- For `receiptd unclaimed`, oldest first.
 CREATE INDEX IF NOT EXISTS announced_purchases_unclaimed ON announced_purchases (stored_at, transaction_id)
     WHERE state = 'unclaimed';
--- Maintenance deletes the oldest where there are too many.
+-- Maintenance deletes the oldest rows if there are too many.
 CREATE INDEX IF NOT EXISTS announced_purchases_unknown_apps ON announced_purchases (stored_at)
     WHERE state = 'unclaimed' AND reason = 'unknown_app';
 CREATE INDEX IF NOT EXISTS announced_purchases_evidence ON announced_purchases (stored_at)
@@ -807,7 +813,7 @@ COMMENT ON COLUMN announced_purchases.period_id IS 'As in grants.';
 
 CREATE TABLE IF NOT EXISTS player_accounts (
     bundle_id text COLLATE "C" NOT NULL, token bytea NOT NULL CHECK (octet_length(token) = 32),
-    -- Null once a record of the game's forgot it.
+    -- Null if a record of the game server deleted the token's player.
     player_id text COLLATE "C",
     source_partition integer NOT NULL, source_offset bigint NOT NULL, source_timestamp timestamptz NOT NULL,
     PRIMARY KEY (bundle_id, token)
@@ -866,17 +872,19 @@ CREATE TABLE IF NOT EXISTS subscriptions (
     environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
     revision integer NOT NULL CHECK (revision >= 1),
     checked_at timestamptz, updated_at timestamptz NOT NULL,
-    -- When Apple told each part: what is older changes nothing. state_told_at is null while only a transaction told of its period.
+    -- When Apple reported each part. Older reports change nothing. state_told_at is null while only a transaction has
+    -- reported the period.
     period_began_at timestamptz NOT NULL, state_told_at timestamptz, will_renew_told_at timestamptz,
     renewal_product_told_at timestamptz,
-    -- Null where Apple is not asked before something tells of it.
+    -- Null if no check is due before Apple reports something about it.
     due_at timestamptz, leased_until timestamptz, tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
     -- Each lease is longer than the one before it.
     takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
-    -- A worker looks through Apple's history from here for missed periods; null once it has read it to its end.
+    -- The time from which a worker searches Apple's history for missed periods; null when the history is read to its
+    -- end.
     history_since timestamptz,
-    -- A worker asks Apple for the periods since. It is the begin of the last period before one that something told of which grants
-    -- nothing; null once a worker asked.
+    -- The time from which a worker requests periods from Apple; null when it has requested them. It is the start of the
+    -- last known period before one that Apple reported in a way that grants nothing.
     periods_since timestamptz
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
@@ -954,22 +962,22 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION is_of_app IS 'Whether anything under an original transaction is granted, held or followed in this app and environment: only there another subscription goes on from it.';
 
--- Refund requests, and what Apple is told of deliveries.
+-- Refund requests, and what receiptd reports to Apple about deliveries.
 
 CREATE TABLE IF NOT EXISTS finishes (
     transaction_id text COLLATE "C" NOT NULL PRIMARY KEY, bundle_id text COLLATE "C" NOT NULL,
     environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
-    -- The grant's event: a worker tells Apple once the outbox no longer has it.
+    -- The grant's event. A worker reports to Apple when the outbox no longer has this event.
     event_id uuid NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
-    -- Most events are acknowledged after two seconds. Null once it is over.
+    -- Most events are acknowledged after two seconds. Null when the row has a result.
     due_at timestamptz DEFAULT now() + interval '2 seconds', tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
     result text COLLATE "C", ended_on date,
     -- Each lease is longer than the one before it.
     takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
     CONSTRAINT finishes_end_once CHECK ((due_at IS NULL) = (result IS NOT NULL) AND (due_at IS NULL) = (ended_on IS NOT NULL))
 ) WITH (
-    -- As for the outbox: each row is changed a few times and goes.
+    -- As for the outbox: each row changes a few times and does not stay long.
     vacuum_truncate = false,
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
@@ -989,10 +997,10 @@ CREATE TABLE IF NOT EXISTS refund_requests (
     -- Apple's reason.
     reason text COLLATE "C",
     signed_at timestamptz NOT NULL, answer_by timestamptz NOT NULL, taken_at timestamptz NOT NULL DEFAULT now(),
-    -- Null once it is over.
+    -- Null when the request has a result.
     due_at timestamptz DEFAULT now(), tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
     result text COLLATE "C",
-    -- What Apple was told.
+    -- The answer that was sent to Apple.
     delivery_status text COLLATE "C", consumption_milli_percent integer, refund_preference text COLLATE "C",
     ended_at timestamptz,
     -- Each lease is longer than the one before it.
@@ -1017,7 +1025,7 @@ CREATE TABLE IF NOT EXISTS undelivered (
         CHECK (kind IN ('consumable', 'non_consumable', 'non_renewing_subscription', 'auto_renewable_subscription')),
     -- The end of a subscription's period.
     expires_at timestamptz,
-    -- A reason of the contract's, or parked.
+    -- A reason of the contract, or `parked`.
     reason text COLLATE "C" NOT NULL,
     decided_at timestamptz NOT NULL DEFAULT now()
 );
@@ -1043,7 +1051,7 @@ CREATE OR REPLACE FUNCTION refund_owner(
             AND grants.environment = wanted_environment
         LIMIT 1)
         UNION ALL
-        -- OFFSET 0 keeps the planner from the index of apps, however few rows there were when the plan was made.
+        -- OFFSET 0 keeps the planner from using the index of apps, even if there were few rows when the plan was made.
         (SELECT 3, held.player_id, NULL
         FROM (SELECT * FROM holds WHERE holds.transaction_id = wanted_transaction OFFSET 0) AS held
         WHERE held.bundle_id = wanted_bundle AND held.environment = wanted_environment
@@ -1089,7 +1097,7 @@ COMMENT ON TABLE consumption_reports IS 'What the game said last of a transactio
 -- Operators.
 
 CREATE TABLE IF NOT EXISTS erasures (
-    -- Longer than any player's id may be: nobody can submit it.
+    -- Longer than a player's id may be, so nobody can submit it.
     pseudonym text COLLATE "C" NOT NULL PRIMARY KEY, player_id text COLLATE "C" UNIQUE,
     operator text COLLATE "C" NOT NULL, begun_at timestamptz NOT NULL DEFAULT now(), done_at timestamptz,
     CONSTRAINT erasures_forget_whom CHECK ((player_id IS NULL) = (done_at IS NOT NULL))
@@ -1114,7 +1122,7 @@ COMMENT ON TABLE traffic_hours IS 'The same by hour. Forgotten after 90 days.';
 
 CREATE TABLE IF NOT EXISTS incidents (
     kind text COLLATE "C" NOT NULL,
-    -- A topic's partition and its offsets, for example; empty where the kind says all.
+    -- For example a topic's partition and its offsets; empty if the kind says everything.
     subject text COLLATE "C" NOT NULL,
     count bigint NOT NULL CHECK (count > 0),
     first_at timestamptz NOT NULL DEFAULT now(), last_at timestamptz NOT NULL DEFAULT now(),
@@ -1136,10 +1144,10 @@ COMMENT ON TABLE local_refusals IS 'A sample of the rejections that asked nobody
 CREATE TABLE IF NOT EXISTS console_changes (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     operator text COLLATE "C" NOT NULL, change text COLLATE "C" NOT NULL,
-    -- A transaction's or submission's id, or the filter.
+    -- The id of a transaction or submission, or the filter.
     subject text COLLATE "C" NOT NULL,
     note text COLLATE "C",
-    -- How many rows the operator was shown.
+    -- How many rows the operator saw before the change.
     shown bigint NOT NULL CHECK (shown >= 0),
     began_at timestamptz NOT NULL DEFAULT now(), ended_at timestamptz, result text COLLATE "C",
     CONSTRAINT console_changes_end_with_result CHECK ((ended_at IS NULL) = (result IS NULL))

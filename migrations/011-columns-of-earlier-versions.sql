@@ -1,9 +1,9 @@
--- Brings the tables of any version before 11 to those of 11. schema.sql, which is applied next, makes tables, indexes and functions
--- that are missing: so only what changes an existing table stands here. A table that a version did not have yet is passed over, and
--- so is a column that it had.
+-- Changes the tables of any version before 11 into those of version 11. schema.sql is applied next, and creates missing
+-- tables, indexes and functions. So this file only changes existing tables. It skips a table that the database does not
+-- have, and a column that it already has.
 
--- The first databases had another table of this name, for submissions that PostgreSQL refused. A row lacks what a worker needs to
--- try it again, so the table stays under another name. You can give its column submission to `receiptd submit`.
+-- The first databases had another table named parked, for submissions that PostgreSQL refused. Its rows lack data that
+-- a worker needs for a try, so the table is renamed. You can pass its column submission to `receiptd submit`.
 DO $$
 BEGIN
     IF to_regclass('parked') IS NOT NULL AND NOT EXISTS (
@@ -62,7 +62,7 @@ ALTER TABLE IF EXISTS offsets_decided_again ADD COLUMN IF NOT EXISTS revisions_a
     DEFAULT extract(epoch FROM now() - timestamptz '2026-01-01 00:00:00+00')::integer,
     ADD COLUMN IF NOT EXISTS claims_from timestamptz;
 
--- What was parked before version 4 counts for nobody's share: it is taken for proven.
+-- Rows that were parked before version 4 count as proven, so they do not use up the limit of unproven proofs.
 ALTER TABLE IF EXISTS parked
     ADD COLUMN IF NOT EXISTS tries text COLLATE "C",
     ADD COLUMN IF NOT EXISTS takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
@@ -103,5 +103,5 @@ ALTER TABLE IF EXISTS refund_requests
     ADD COLUMN IF NOT EXISTS takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
     ADD COLUMN IF NOT EXISTS period_id text COLLATE "C",
     ALTER COLUMN player_id DROP NOT NULL;
--- It has one argument more now.
+-- The function has one more argument now.
 DROP FUNCTION IF EXISTS refund_owner(text, text, text, text);

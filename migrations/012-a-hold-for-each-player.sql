@@ -1,4 +1,5 @@
--- A transaction may be held for one player while another one disputes that. What is parked is found by its order.
+-- A transaction may be held for one player while another player disputes that. Parked submissions can be found by their
+-- order.
 
 ALTER TABLE IF EXISTS parked ADD COLUMN IF NOT EXISTS order_id text COLLATE "C";
 ALTER TABLE holds ADD COLUMN IF NOT EXISTS is_bound boolean;
