@@ -1,19 +1,20 @@
 import NIOCore
 
-/// Turns a step's answer into bytes, and into the event on the connection.
+/// Turns the answer of a step into the bytes to send, and into the action on the connection.
 struct AnswerRenderer {
     enum Question {
-        /// The answer is verifyReceipt's. A nil request was no POST of a JSON object.
+        /// A request to verifyReceipt. The request is nil unless it was a POST of a JSON object.
         case receipt(VerifyReceiptRequest?, SimulatedEvidence, ReceiptKnowledge)
-        /// The answer is the App Store Server API's. The first value is Apple's ordinary answer.
+        /// A request to the App Store Server API. The first value is Apple's ordinary answer to it.
         case serverAPI(ServerAPIAnswer, SimulatedEndpoint)
     }
 
-    /// The facts that the simulation knows beside the receipt.
+    /// The simulation's facts for an answer of verifyReceipt that are not in the receipt.
     struct ReceiptKnowledge {
         /// The shared secrets by bundle id.
         let sharedSecrets: [String: String]
-        /// The store's customer, and the newest receipt in base64; nil if the store does not know the customer.
+        /// The customer as the store knows it, and the customer's newest receipt in base64. Nil if the store does not
+        /// know the customer.
         let customer: (receipt: StoreReceipt, encoded: String)?
     }
 
@@ -23,7 +24,7 @@ struct AnswerRenderer {
     /// The time of the answer, in milliseconds since 1970.
     let date: Int64
 
-    /// The kind of the answer rendered last.
+    /// The kind of the answer that was rendered last.
     private(set) var kind = AnswerKind.status(0)
 
     init(_ question: Question, turn: ConnectionTurn, date: Int64) {
@@ -113,7 +114,7 @@ struct AnswerRenderer {
         }
     }
 
-    /// Makes Apple's answer to a genuine receipt.
+    /// Builds the answer that Apple would give.
     private mutating func genuine(hidesPurchases: Bool = false) -> HTTPResponseWriter {
         switch question {
         case .serverAPI(let answer, let endpoint): return genuine(answer, of: endpoint)
@@ -158,7 +159,7 @@ struct AnswerRenderer {
         }
     }
 
-    /// Makes an error of the App Store Server API: 4040010 comes with HTTP status 404.
+    /// Builds an error of the App Store Server API. The error 4040010 has HTTP status 404.
     private mutating func error(_ fault: ServerAPIFault) -> HTTPResponseWriter {
         let hasBody = fault.code >= 1_000_000
         let status = hasBody ? fault.code / 10_000 : fault.code
@@ -170,11 +171,11 @@ struct AnswerRenderer {
         return response
     }
 
-    /// Returns the status without a body that Apple would answer; nil if the receipt is good here.
+    /// Returns the status that Apple would answer without a receipt; nil if this endpoint accepts the receipt.
     private func refusal(
         _ request: VerifyReceiptRequest?, _ evidence: SimulatedEvidence, _ secrets: [String: String]
     ) -> Int? {
-        // 21000: the request is no POST or no JSON. 21002: `receipt-data` is no receipt.
+        // 21000: the request is no POST of a JSON object. 21002: `receipt-data` is no receipt.
         guard let request else { return 21000 }
         guard let environment = evidence.environment else { return 21002 }
         guard environment == endpoint else { return endpoint == .production ? 21007 : 21008 }
@@ -186,7 +187,7 @@ struct AnswerRenderer {
         return nil
     }
 
-    /// `is_retryable` in one of its spellings.
+    /// The `is_retryable` of an answer, and its spelling.
     private struct RetryFlag {
         let isSet: Bool
         let key: SimulatedStep.KeyStyle

@@ -5,33 +5,41 @@ import NIOPosix
 /// A simulated App Store: an HTTP server on this machine. It answers verifyReceipt and the App Store Server API as
 /// Apple does, and fails in all the ways in which Apple was seen to fail.
 ///
-/// Order of precedence for one request: outage, error rate, the environment's behaviour, the behaviour registered for the
-/// receipt or for the id at that endpoint, the endpoint's, the behaviour inside the receipt, a genuine answer.
+/// The first of these that exists decides the answer to a request:
 ///
-/// Receipts describe themselves. The App Store Server API answers from a store (`SimulatedStore`) whose customers buy,
-/// renew and ask for refunds as tests say. verifyReceipt answers from the store, too, about its customers.
+/// 1. the outage of the environment
+/// 2. the error rate of the environment, which chooses requests by chance
+/// 3. the behaviour of the environment
+/// 4. the behaviour registered for the receipt, or for the id at the endpoint of the App Store Server API
+/// 5. the behaviour of the endpoint of the App Store Server API
+/// 6. the behaviour inside the receipt
+/// 7. Apple's ordinary answer
+///
+/// A receipt contains everything that verifyReceipt answers about it. The App Store Server API answers from a store
+/// (`SimulatedStore`), whose customers buy, renew and ask for refunds as tests order. About these customers
+/// verifyReceipt answers from the store too.
 public final class AppStoreSimulation: Sendable {
     public struct Options: Sendable {
-        /// The shared secrets by bundle id. A request for a receipt of such an app with another `password` is answered
-        /// 21004.
+        /// The shared secrets by bundle id. If the app of a receipt has a secret, a request with another `password` is
+        /// answered 21004.
         public var sharedSecrets: [String: String] = [:]
-        /// The keys by bundle id. A token that another key signed, or of an app without a key here, is answered 401. If
-        /// there is no key at all, only the claims are checked.
+        /// The keys by bundle id. A token is answered 401 if another key signed it, or if its app has no key here. If
+        /// this dictionary is empty, the simulation checks only the token's claims.
         public var serverAPIKeys: [String: SimulatedServerAPIKey] = [:]
-        /// True to count requests for each receipt, for the first million receipts.
+        /// True to count the requests for each of the first million receipts.
         public var trackReceipts = false
-        /// The number of requests kept in `requestLog`.
+        /// The most requests that `requestLog` keeps.
         public var logCapacity = 0
-        /// Signs transactions, renewal info, notifications and receipts; nil leaves them as unsigned as
-        /// `SimulatedSignature.dummy`.
+        /// The signer of transactions, renewal info, notifications and receipts. If it is nil, their signatures are
+        /// worthless, like `SimulatedSignature.dummy`.
         public var signer: SimulatedSigner?
-        /// Called with each notification that the store makes, in order, before the change behind it returns.
+        /// Called with each notification that the store makes, in order, before the change that caused it returns.
         public var notified: (@Sendable (SignedNotification) -> Void)?
-        /// The seed of the generator for latencies, error rates and the store's ids.
+        /// The seed of the random latencies, error rates and ids.
         public var seed: UInt64 = 1
         /// The number of event loops.
         public var threads = 1
-        /// Returns milliseconds since 1970, for `request_date`, expiry and the log.
+        /// Returns the present in milliseconds since 1970.
         public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
 
         public init() {}
@@ -54,7 +62,7 @@ public final class AppStoreSimulation: Sendable {
     }
 
     /// Starts the server. Throws if the address cannot be bound.
-    /// - Parameter port: the port; 0 lets the system choose, see `port`.
+    /// - Parameter port: the port; 0 lets the system choose one, which `port` returns.
     public static func start(
         host: String = "127.0.0.1", port: Int = 0, latency: SimulatedLatency = .fixed(0), options: Options = Options()
     ) async throws -> AppStoreSimulation {
@@ -85,27 +93,27 @@ public final class AppStoreSimulation: Sendable {
     public var productionURL: String { "http://\(host):\(port)/production/verifyReceipt" }
     public var sandboxURL: String { "http://\(host):\(port)/sandbox/verifyReceipt" }
 
-    /// The base of the App Store Server API in Production, before `/inApps/`.
+    /// The App Store Server API's address in Production, up to `/inApps/`.
     public var serverAPIProductionURL: String { "http://\(host):\(port)/production" }
     public var serverAPISandboxURL: String { "http://\(host):\(port)/sandbox" }
 
     public var counters: SimulationCounters { service.update { $0.tally.snapshot } }
-    /// The last `Options.logCapacity` requests, oldest first.
+    /// The last requests, oldest first; at most `Options.logCapacity`.
     public var requestLog: [SimulatedRequestRecord] { service.update { $0.tally.log.all } }
 
-    /// Returns the number of requests for exactly this `receipt-data`; 0 unless `Options.trackReceipts`.
+    /// Returns the number of requests with exactly this `receipt-data`; 0 unless `Options.trackReceipts`.
     public func requests(receiptData: String) -> Int {
         let receipt = ReceiptHash.hash(receiptData)
         return service.update { $0.tally.requests(receipt: receipt) }
     }
 
-    /// Returns the number of requests for this transaction; 0 unless `Options.trackReceipts`.
+    /// Returns the number of requests to Get Transaction Info for this id; 0 unless `Options.trackReceipts`.
     public func requests(transactionID: String) -> Int {
         let transaction = SimulatedTransaction.hash(transactionID)
         return service.update { $0.tally.requests(receipt: transaction) }
     }
 
-    /// Returns once the counters satisfy `condition`, or the task is cancelled.
+    /// Returns once the counters satisfy `condition`, or once the task is cancelled.
     public func waitUntil(_ condition: @escaping @Sendable (SimulationCounters) -> Bool) async {
         let id = service.update { $0.waiters.makeID() }
         await withTaskCancellationHandler {
@@ -119,13 +127,14 @@ public final class AppStoreSimulation: Sendable {
         }
     }
 
-    /// Sets the behaviour for exactly this `receipt-data`, counted from now; nil removes it.
+    /// Sets the behaviour for exactly this `receipt-data`, and counts its requests from 0 again; nil removes the
+    /// behaviour.
     public func register(receiptData: String, behaviour: SimulatedBehaviour?) {
         let receipt = ReceiptHash.hash(receiptData)
         service.update { $0.register(behaviour, receipt: receipt) }
     }
 
-    /// Registers a transaction of the App Store Server API, in place of an earlier one with its id.
+    /// Registers a transaction of the App Store Server API. It replaces an earlier one with the same id.
     public func register(_ transaction: SimulatedTransaction) {
         service.update { $0.register(transaction) }
     }
@@ -137,13 +146,14 @@ public final class AppStoreSimulation: Sendable {
         }
     }
 
-    /// Sets the behaviour for all requests of an endpoint, or of both; nil removes it. Steps still count for each
-    /// receipt.
+    /// Sets the behaviour for all requests to an environment; nil removes it. The steps still count for each receipt.
+    /// - Parameter endpoint: the environment; nil for both.
     public func setBehaviour(_ behaviour: SimulatedBehaviour?, endpoint: SimulatedEnvironment? = nil) {
         service.update { $0.behaviours.set(behaviour, endpoint: endpoint) }
     }
 
-    /// Gives this step to a share of the requests, from 0 to 1.
+    /// Answers a share of the requests, chosen by chance, with this step.
+    /// - Parameter probability: the share, from 0 to 1.
     public func setErrorRate(
         _ probability: Double, step: SimulatedStep = .status(21005), endpoint: SimulatedEnvironment? = nil
     ) {
@@ -154,19 +164,20 @@ public final class AppStoreSimulation: Sendable {
         service.update { $0.latency = latency }
     }
 
-    /// Sets an outage until it is set again; nil ends it. `.refuse` closes the listener whatever the endpoint. Throws
-    /// if the port cannot be bound again.
+    /// Begins an outage; nil ends it. `.refuse` closes the listener of both environments, whatever `endpoint` says.
+    /// Throws if the listener cannot open its port again.
     public func setOutage(_ outage: SimulatedOutage?, endpoint: SimulatedEnvironment? = nil) async throws {
         let outages = OutageSwitch(service: service, listener: listener, group: group)
         try await outages.set(outage, endpoint: endpoint).get()
     }
 
-    /// Resets the counters, the log and the counts for each receipt. Requests in flight stay counted.
+    /// Resets the counters, the log and the counts for each receipt. Requests in flight and open connections stay
+    /// counted.
     public func resetCounters() {
         service.update { $0.resetCounters() }
     }
 
-    /// Resets the counters, and every fault and behaviour. The latency stays. A closed listener is opened.
+    /// Resets the counters, and ends every fault and behaviour. The latency stays. A closed listener opens again.
     public func reset() async throws {
         try await setOutage(nil)
         service.update { $0.resetAll() }

@@ -1,19 +1,21 @@
 import NIOCore
 import NamesAndTimes
 
-/// The body of an answer of status 0 (or 21006) in the shape of Apple's real ones.
+/// The body of verifyReceipt's answer with status 0 or 21006, in the shape of Apple's real answers.
 struct AppleAnswer {
     /// The time of the answer, in milliseconds since 1970.
     var requestDate: Int64
     var excludesOldTransactions = false
     /// True to keep `in_app` empty.
     var hidesPurchases = false
-    /// The store's customer, and the newest receipt in base64; nil if the store does not know the customer.
+    /// The customer as the store knows it, and the customer's newest receipt in base64. Nil if the store does not know
+    /// the customer.
     var known: (receipt: StoreReceipt, encoded: String)?
 
     // MARK: iOS 7 and later
 
-    /// - Parameter receiptData: the request's receipt, returned as `latest_receipt`.
+    /// - Parameter receiptData: the request's `receipt-data`, which is the `latest_receipt` if the store has no newer
+    ///   one.
     func write(_ receipt: SimulatedReceipt, receiptData: String, into body: inout ByteBuffer) {
         let isProduction = receipt.environment == .production
         body.writeStaticString("{\"receipt\":{\"receipt_type\":\"")
@@ -47,7 +49,8 @@ struct AppleAnswer {
         body.writeStaticString("\"status\":0}")
     }
 
-    /// Writes the fields of receipts with auto-renewable subscriptions: newest first, other purchases included.
+    /// Writes the fields that only a receipt with auto-renewable subscriptions has. They list all purchases, newest
+    /// first.
     private func writeLatest(
         _ receipt: SimulatedReceipt, receiptData: String, into body: inout ByteBuffer
     ) {
@@ -66,7 +69,7 @@ struct AppleAnswer {
         body.dropComma()
         body.writeStaticString("],\"latest_receipt\":\"")
         let encoded = known?.encoded ?? receiptData
-        // Base64 that was broken into lines loses its line breaks, which JSON does not allow.
+        // A line break inside the base64 would make the JSON not valid.
         if encoded.utf8.contains(where: { $0 <= 0x20 }) {
             body.writeBytes(encoded.utf8.filter { $0 > 0x20 })
         } else {
@@ -82,7 +85,7 @@ struct AppleAnswer {
         body.writeStaticString("],")
     }
 
-    /// Writes the renewal of a receipt that the store does not know: it renews until the period is over.
+    /// Writes the renewal of a subscription that the store does not know. It renews until its period ends.
     private func writeRenewal(after purchase: SimulatedPurchase, into body: inout ByteBuffer) {
         let isExpired = (purchase.expiresDateMilliseconds ?? .max) < requestDate
         body.writeStaticString("{")
@@ -152,7 +155,8 @@ struct AppleAnswer {
 
     // MARK: iOS 6
 
-    /// - Returns: the status written: 21006 with the body still decoded for an auto-renewable that is over, else 0.
+    /// - Returns: the status: 21006 for an auto-renewable subscription that has ended, else 0. The body has the receipt
+    ///   in both cases.
     func write(_ receipt: SimulatedTransactionReceipt, into body: inout ByteBuffer) -> Int {
         body.writeStaticString("{\"receipt\":")
         writeOldStyle(receipt.purchase, of: receipt, into: &body)
@@ -178,7 +182,7 @@ struct AppleAnswer {
                 let renewal = pending.subscription.renewal
                 body.writeStaticString(",\"auto_renew_product_id\":")
                 body.writeQuoted(renewal.product.id)
-                // Numbers in this style.
+                // In this style the values are numbers, not text.
                 body.writeStaticString(renewal.isOn ? ",\"auto_renew_status\":1" : ",\"auto_renew_status\":0")
                 if pending.isOver {
                     let isRetried = renewal.isInBillingRetry
@@ -222,7 +226,8 @@ struct AppleAnswer {
         body.writeStaticString("}")
     }
 
-    /// Writes the expiry. In this style `expires_date` has the milliseconds, and the texts are called `_formatted`.
+    /// Writes the expiry. In this style `expires_date` is in milliseconds, and the names of the texts end in
+    /// `_formatted`.
     private func writeExpiry(_ milliseconds: Int64, into body: inout ByteBuffer) {
         let time = Timestamp(milliseconds: milliseconds / 1000 * 1000)
         body.writeField("\"expires_date\":", quoting: milliseconds)

@@ -1,8 +1,8 @@
 import NIOCore
 import NamesAndTimes
 
-/// Writes pieces of Apple's JSON straight into the network buffer. Keys come with their quotes and colon. A field
-/// writes the comma after it.
+/// Writes Apple's JSON straight into the network buffer. A key comes with its quotes and its colon. Each field ends
+/// with a comma.
 extension ByteBuffer {
     /// Writes `"key":"text",`.
     mutating func writeField(_ key: StaticString, _ text: String) {
@@ -58,7 +58,7 @@ extension ByteBuffer {
             writeString(String(number))
             return
         }
-        // 19 digits are the most an Int64 has.
+        // An Int64 has at most 19 digits.
         writeWithUnsafeMutableBytes(minimumWritableBytes: 20) { output in
             var digits = 1
             var rest = number
@@ -75,7 +75,7 @@ extension ByteBuffer {
         }
     }
 
-    /// Writes a JSON string. It escapes what JSON demands and nothing more.
+    /// Writes a JSON string, and escapes only what JSON demands.
     mutating func writeQuoted(_ text: String) {
         writeInteger(UInt8(ascii: "\""))
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
@@ -98,7 +98,7 @@ extension ByteBuffer {
         }
     }
 
-    /// Removes the comma that ended the last piece.
+    /// Removes the comma at the end of the buffer, if there is one.
     mutating func dropComma() {
         if let last = getInteger(at: writerIndex - 1, as: UInt8.self), last == UInt8(ascii: ",") {
             moveWriterIndex(to: writerIndex - 1)

@@ -1,14 +1,14 @@
 import NIOCore
 import NIOHTTP1
 
-/// One connection: reads one request at a time and answers it. Pipelining is not served.
+/// Reads one request at a time from a connection, and answers it. Does not serve pipelined requests.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = ByteBuffer
 
     /// The most bytes of a request's body. A receipt of some hundreds of purchases is far smaller.
     static let maximumBody = 4 * 1024 * 1024
-    /// The bytes up to which a refused body is read, so that the client sees the 413 and not a broken connection.
+    /// The most bytes that are read of a body that is too large. A client that could send it all sees the 413.
     static let maximumDrained = 64 * 1024 * 1024
 
     private static let serverAPIPath = "/inApps/"
@@ -20,9 +20,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     private var body = ByteBuffer()
     private var receivedBytes = 0
-    /// True between a request that was read whole and its answer. It stays true for a hung answer.
+    /// True from the end of a request to its answer. A request that is never answered leaves it true.
     private var isAnswering = false
-    /// Whether the answer under way is counted as a concurrent request.
+    /// True if the counters count the request under way as a concurrent one.
     private var isCounted = false
     private var timer: Scheduled<Void>?
 
@@ -124,7 +124,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         carryOut(plan, context, isLast: isLast)
     }
 
-    /// Answers paths such as `/production/inApps/v1/transactions/1`. Without an environment it is Production's.
+    /// Answers paths such as `/production/inApps/v1/transactions/1`. A path without an environment is Production's.
     private func askServerAPI(_ context: ChannelHandlerContext, _ head: HTTPRequestHead, _ body: ByteBuffer) {
         let isLast = !head.isKeepAlive
         guard
@@ -188,7 +188,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// Writes the last bytes of an answer. The connection is then ready for the next request, or closes.
+    /// Writes the last bytes of an answer. Then it closes the connection, or makes it ready for the next request.
     private func write(_ bytes: ByteBuffer, _ context: ChannelHandlerContext, thenClose: Bool) {
         finishCounting()
         guard thenClose else {

@@ -8,7 +8,7 @@ import NIOPosix
 #endif
 
 extension Channel {
-    /// Closes with RST instead of FIN: a linger time of zero makes the kernel throw away unsent bytes.
+    /// Closes the connection with RST instead of FIN: a linger time of zero makes the kernel throw away unsent bytes.
     func resetConnection() {
         guard let socket = self as? any SocketOptionProvider else {
             close(promise: nil)

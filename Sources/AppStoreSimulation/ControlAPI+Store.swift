@@ -1,15 +1,15 @@
 import Foundation
 import NIOCore
 
-/// The store over the control API:
+/// Serves the store over the control API:
 ///
 /// - `POST /control/apps`: `{"bundleID":"…","appAppleID":1,"products":{…},"hasNotificationURL":true}`
-/// - `POST /control/store`: a `StoreAction`; answered with the transaction's id and JWS
-/// - `GET /control/store`: everything as it is now, a `StoreSummary`
-/// - `GET /control/notifications?from=0`: what was told, `{id,type,subtype,transaction_id,body}`, oldest first
-/// - `GET /control/receipt?bundle_id=…&account=…&environment=sandbox`: what is on the account's device
+/// - `POST /control/store`: performs a `StoreAction`; answers with the transaction's id and JWS
+/// - `GET /control/store`: the state of the store now, a `StoreSummary`
+/// - `GET /control/notifications?from=0`: the notifications, `{id,type,subtype,transaction_id,body}`, oldest first
+/// - `GET /control/receipt?bundle_id=…&account=…&environment=sandbox`: the app receipt on the account's device
 extension ControlAPI {
-    /// The most notifications of one answer.
+    /// The most notifications in one answer.
     private static let notificationLimit = 1000
 
     struct Told: Encodable {
@@ -28,7 +28,7 @@ extension ControlAPI {
         }
     }
 
-    /// Returns nil for a path that is not the store's.
+    /// Returns the answer to a request about the store; nil for every other path.
     func answerOfStore(_ isPost: Bool, _ uri: String, _ body: ByteBuffer) throws -> Reply? {
         let store = service.store
         let now = service.now()

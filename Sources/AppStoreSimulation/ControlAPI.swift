@@ -2,24 +2,26 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// The program's HTTP interface beside verifyReceipt, with JSON in and out. For tools and tests, not for speed.
+/// The HTTP interface that controls the simulation, with JSON in and out. It is for tools and tests, and not fast.
 ///
 /// - `GET /healthz`
 /// - `GET /control/counters`, `GET /control/log`
-/// - `POST /control/reset`: everything but the latency; `{"counters_only":true}` keeps faults and behaviours
+/// - `POST /control/reset`: resets everything but the latency; `{"counters_only":true}` keeps faults and behaviours
 /// - `POST /control/latency`: see `SimulatedLatency`
-/// - `POST /control/outage`: `{"kind":"hang","endpoint":"sandbox","duration_ms":5000}`; no kind clears; `refuse` needs
-///   a duration, because it takes this API away too
+/// - `POST /control/outage`: `{"kind":"hang","endpoint":"sandbox","duration_ms":5000}`; without `kind` it ends the
+///   outage; `refuse` needs a duration, because it closes this API too
 /// - `POST /control/error-rate`: `{"rate":0.1,"endpoint":"production","step":"reset"}`
-/// - `POST /control/behaviour`: `{"endpoint":"production","behaviour":[…]}`; no behaviour clears. With `"api":"history"`, and
-///   perhaps `"id":"…"`, for that endpoint of the App Store Server API; see `SimulatedEndpoint`
-/// - `POST /control/register`: `{"receipt_data":"…","behaviour":[…]}`; no behaviour clears. For the App Store Server API:
-///   `{"transaction_id":"…","signed_transaction_info":"…","behaviour":[…]}`; without a JWS it is not found
+/// - `POST /control/behaviour`: `{"endpoint":"production","behaviour":[…]}`; without `behaviour` it removes the earlier
+///   one. With `"api":"history"` it sets the behaviour of that endpoint of the App Store Server API
+///   (`SimulatedEndpoint`), and with `"id":"…"` too only for that id
+/// - `POST /control/register`: `{"receipt_data":"…","behaviour":[…]}`; without `behaviour` it removes the earlier one.
+///   For the App Store Server API: `{"transaction_id":"…","signed_transaction_info":"…","behaviour":[…]}`; without the
+///   JWS the transaction is not found
 struct ControlAPI: Sendable {
     struct Reply {
         var status: Int
         var body: [UInt8]
-        /// Called once the reply is on its way; nil for none.
+        /// Called once the reply is being sent; nil for none.
         var afterwards: (@Sendable () -> Void)?
 
         static let done = Reply(status: 200, body: Array("{\"ok\":true}".utf8))
@@ -77,7 +79,7 @@ struct ControlAPI: Sendable {
         if isCountersOnly == true {
             service.update { $0.resetCounters() }
         } else {
-            // The switch also opens a listener that an outage closed.
+            // The call also opens the listener that an outage closed.
             outages.set(nil, endpoint: nil)
             service.update { $0.resetAll() }
         }
@@ -141,10 +143,10 @@ struct ControlAPI: Sendable {
     }
 }
 
-/// A behaviour for one exact `receipt-data`, as in files and in `POST /control/register`.
+/// The behaviour for one exact `receipt-data`, in the form of arrangement files and of `POST /control/register`.
 public struct SimulatedRegistration: Sendable, Hashable, Codable {
     public var receiptData: String
-    /// The behaviour; nil removes an earlier one.
+    /// The behaviour for the receipt; nil removes an earlier one.
     public var behaviour: SimulatedBehaviour?
 
     public init(receiptData: String, behaviour: SimulatedBehaviour?) {

@@ -1,4 +1,4 @@
-/// The tasks that wait for a value of the counters. With them, tests need no sleeps.
+/// The tasks that wait until the counters satisfy a condition. They spare tests a sleep.
 struct CounterWaiters: Sendable {
     private struct Waiter: Sendable {
         var condition: @Sendable (SimulationCounters) -> Bool
@@ -16,7 +16,8 @@ struct CounterWaiters: Sendable {
         return nextID
     }
 
-    /// - Returns: false if the waiting task was cancelled before it could be added.
+    /// Adds a waiting task.
+    /// - Returns: false if the task was cancelled before the call.
     mutating func add(
         _ id: Int, _ continuation: CheckedContinuation<Void, Never>,
         _ condition: @escaping @Sendable (SimulationCounters) -> Bool
@@ -26,7 +27,7 @@ struct CounterWaiters: Sendable {
         return true
     }
 
-    /// Removes the waiters whose condition holds. The caller resumes them outside of its lock.
+    /// Removes and returns the waiters whose condition is true. The caller resumes them outside of its lock.
     mutating func take(_ counters: SimulationCounters) -> [CheckedContinuation<Void, Never>] {
         var ready: [CheckedContinuation<Void, Never>] = []
         for (id, waiter) in waiters where waiter.condition(counters) {

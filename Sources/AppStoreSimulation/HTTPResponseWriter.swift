@@ -1,14 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// Builds one HTTP/1.1 response, head and body, in one buffer: one allocation and one write a response. The
-/// Content-Length is filled in at the end, into a field of spaces (which HTTP allows before a value).
+/// Builds one HTTP/1.1 response, head and body, in one buffer, so that a response costs one allocation and one write.
+/// The writer fills in the Content-Length at the end. Until then the field has spaces, which HTTP allows before a
+/// value.
 struct HTTPResponseWriter {
     var buffer: ByteBuffer
     let lengthIndex: Int
     let bodyIndex: Int
 
-    /// Starts a response. Header lines of a behaviour lose their line breaks, and cannot set the framing.
+    /// Begins a response. A header from a behaviour loses its line breaks, and cannot replace the headers that frame
+    /// the body.
     init(
         _ buffer: ByteBuffer, status: Int = 200, contentType: StaticString = "application/json", isLast: Bool,
         headers: [String: String] = [:]
@@ -40,8 +42,8 @@ struct HTTPResponseWriter {
 
     var bodyLength: Int { buffer.writerIndex - bodyIndex }
 
-    /// Returns the whole response.
-    /// - Parameter length: the Content-Length that the head claims; nil claims the body's.
+    /// Returns the finished response.
+    /// - Parameter length: the Content-Length in the head; nil for the body's real length.
     func finished(claiming length: Int? = nil) -> ByteBuffer {
         var buffer = buffer
         buffer.setString(String(length ?? bodyLength), at: lengthIndex + 1)

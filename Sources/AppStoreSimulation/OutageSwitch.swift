@@ -1,17 +1,17 @@
 import NIOCore
 
-/// Turns outages on and off, the listener included.
+/// Begins and ends outages, and opens and closes the listener for them.
 struct OutageSwitch: Sendable {
     let service: VerifyReceiptService
     let listener: SimulationListener
     let group: any EventLoopGroup
 
-    /// Sets or ends an outage.
+    /// Begins or ends an outage.
     /// - Parameters:
     ///   - outage: the outage; nil ends it.
-    ///   - durationMilliseconds: the time after which it ends by itself, unless it is set anew meanwhile; nil for no
-    ///     end.
-    /// - Returns: a future that succeeds once the listener is closed or open, as it should be.
+    ///   - durationMilliseconds: the length of the outage, at most a day; nil for no end. The end does nothing if
+    ///     somebody changed an outage meanwhile.
+    /// - Returns: a future that succeeds once the listener is closed (`.refuse`) or open.
     @discardableResult
     func set(
         _ outage: SimulatedOutage?, endpoint: SimulatedEnvironment?, durationMilliseconds: Int64? = nil

@@ -1,14 +1,14 @@
 import NamesAndTimes
 
-/// The time zone America/Los_Angeles, in which Apple's `_pst` dates are.
+/// The time zone America/Los_Angeles, which Apple's `_pst` dates use.
 enum PacificTime {
-    /// Returns the milliseconds to add to UTC. The rule is in force since 2007 (second Sunday of March 10:00 UTC to
-    /// first Sunday of November 09:00 UTC), before the first receipts.
+    /// Returns the milliseconds to add to UTC. Daylight saving time lasts from the second Sunday of March, 10:00 UTC,
+    /// to the first Sunday of November, 09:00 UTC. That is so since 2007, which is before the first receipts.
     static func offset(at time: Timestamp) -> Int64 {
         let date = CivilTime(time).date
         let standard: Int64 = -8 * 3_600_000
         let daylight: Int64 = -7 * 3_600_000
-        // Far from the changes there is nothing to work out.
+        // Only March and November have a change.
         if (4...10).contains(date.month) { return daylight }
         if date.month != 3, date.month != 11 { return standard }
         let start = (firstSunday(year: date.year, month: 3) + 7) * 86_400_000 + 10 * 3_600_000
@@ -16,7 +16,7 @@ enum PacificTime {
         return (start..<end).contains(time.milliseconds) ? daylight : standard
     }
 
-    /// Returns the time in the Pacific, as if it were UTC's.
+    /// Returns the time of a clock in Los Angeles, in a value that reads as UTC.
     static func local(_ time: Timestamp) -> Timestamp { time.adding(milliseconds: offset(at: time)) }
 
     /// Returns the first Sunday of a month, in days since 1970. Day 0 was a Thursday.

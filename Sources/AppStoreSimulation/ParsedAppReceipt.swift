@@ -1,6 +1,6 @@
 import SwiftASN1
 
-/// An app receipt as read from DER. Its behaviour stays text, because its JSON is decoded once and then cached.
+/// An app receipt as read from DER. The behaviour stays text here, because `SimulationState` caches decoded behaviours.
 struct ParsedAppReceipt {
     var receipt: SimulatedReceipt
     var behaviourText: String?
@@ -41,7 +41,7 @@ struct ParsedAppReceipt {
                     guard algorithms?.identifier == .set, let content = fields.next() else {
                         throw ASN1Error.invalidASN1Object(reason: "no content")
                     }
-                    // Certificates and signatures are not looked at.
+                    // The simulation does not check certificates and signatures.
                     while fields.next() != nil {}
                     return try octets(content)
                 }
@@ -49,7 +49,7 @@ struct ParsedAppReceipt {
         }
     }
 
-    /// The content of `SEQUENCE { type OBJECT IDENTIFIER, content [0] EXPLICIT OCTET STRING }`.
+    /// Returns the content of `SEQUENCE { type OBJECT IDENTIFIER, content [0] EXPLICIT OCTET STRING }`.
     private static func octets(_ content: ASN1Node) throws -> ArraySlice<UInt8> {
         try DER.sequence(content, identifier: .sequence) { fields in
             _ = try ASN1ObjectIdentifier(derEncoded: &fields)

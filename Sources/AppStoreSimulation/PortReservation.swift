@@ -2,12 +2,12 @@
     import Glibc
 #endif
 
-/// Keeps a port from all other programs while nothing listens on it. Connections are refused, and the simulation can
-/// listen on it again. Otherwise the system might give the port away, and another program would answer.
+/// Keeps a port for the simulation while nothing listens on it. Clients get "connection refused". Without the
+/// reservation another program could get the port and answer.
 final class PortReservation: Sendable {
     private let descriptor: Int32
 
-    /// Returns nil if the port cannot be reserved, as on an address that is no IPv4 address.
+    /// Returns nil if the port cannot be reserved, as on an address that is not an IPv4 address.
     init?(host: String, port: Int) {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -15,7 +15,7 @@ final class PortReservation: Sendable {
         guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { return nil }
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
-        // Another listener on the port asks for it in the same way.
+        // The simulation's listener can bind the reserved port only if both sockets set this option.
         var isReused: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<Int32>.size))
         let isBound = withUnsafePointer(to: &address) { pointer in

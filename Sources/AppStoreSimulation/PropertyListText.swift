@@ -1,5 +1,5 @@
-/// Reads the flat NeXTSTEP-style property list of iOS 6 receipts, `{ "key" = "value"; … }`, in both of the spacings
-/// seen in the wild. It has no nesting, so nothing to recurse into.
+/// Reads the NeXTSTEP-style property list of iOS 6 receipts, `{ "key" = "value"; … }`, in both of the spacings seen in
+/// real receipts. The list is flat, so the reader does not recurse.
 enum PropertyListText {
     /// The most pairs of a receipt.
     private static let maximumPairs = 64
@@ -11,7 +11,7 @@ enum PropertyListText {
         return isCompact ? "{\(body.joined())}" : "{\n\(body.joined())}"
     }
 
-    /// Returns nil if the bytes are anything else.
+    /// Returns nil if the bytes are not a flat property list.
     static func read(_ bytes: [UInt8]) -> [String: String]? {
         var cursor = Cursor(bytes: bytes)
         guard cursor.take(UInt8(ascii: "{")) else { return nil }

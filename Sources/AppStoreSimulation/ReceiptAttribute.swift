@@ -31,10 +31,10 @@ enum ReceiptAttribute {
     static let isTrial: Int64 = 1713
     static let isInIntroOffer: Int64 = 1719
 
-    /// The behaviour's attribute: receipt level, UTF8String, JSON.
+    /// The attribute with the behaviour: at receipt level, a UTF8String with JSON.
     static let behaviour: Int64 = 90_000
-    /// The account token's attribute: in-app level, UTF8String. Apple's receipts do not have it.
+    /// The attribute with the account token: at in-app level, a UTF8String. Apple's receipts do not have it.
     static let appAccountToken: Int64 = 90_101
-    /// The ownership's attribute: in-app level, UTF8String, `PURCHASED` or `FAMILY_SHARED`.
+    /// The attribute with the ownership: at in-app level, a UTF8String, `PURCHASED` or `FAMILY_SHARED`.
     static let ownershipType: Int64 = 90_102
 }

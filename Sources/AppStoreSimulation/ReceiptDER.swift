@@ -1,9 +1,9 @@
 import NamesAndTimes
 import SwiftASN1
 
-/// Writing receipts.
+/// Writes the parts of receipts.
 extension DER.Serializer {
-    /// Appends a number, which never fails: `serialize` throws for other types only.
+    /// Appends an integer. `serialize` never throws for an integer.
     mutating func append(_ value: Int64) { try? serialize(value) }
     mutating func append(_ identifier: ASN1ObjectIdentifier) { try? serialize(identifier) }
 
@@ -19,7 +19,7 @@ extension DER.Serializer {
         appendPrimitiveNode(identifier: .ia5String) { $0.append(contentsOf: text.utf8) }
     }
 
-    /// Appends a date as receipts have it, in whole seconds. Apple encodes "no date" as an empty string.
+    /// Appends a date as receipts have it, in whole seconds; nil appends the empty string, as at Apple.
     mutating func date(milliseconds: Int64?) {
         ia5(milliseconds.map { CivilTime(Timestamp(milliseconds: $0 / 1000 * 1000)).text(separator: 0x54) + "Z" } ?? "")
     }
@@ -40,7 +40,8 @@ extension DER.Serializer {
 struct ReceiptAttributeValue {
     private let der: ArraySlice<UInt8>
 
-    /// Returns the values of a `SET OF ReceiptAttribute` with their types, in their order. Throws if it is none.
+    /// Returns the type and the value of each attribute in a `SET OF ReceiptAttribute`, in its order. Throws if the
+    /// bytes are no such set.
     static func read(_ set: ArraySlice<UInt8>) throws -> [(type: Int64, value: ReceiptAttributeValue)] {
         let root = try DER.parse(set)
         guard root.identifier == .set, case .constructed(let nodes) = root.content else {
@@ -55,7 +56,7 @@ struct ReceiptAttributeValue {
         }
     }
 
-    /// Returns the last value of each type.
+    /// Returns the last value of each type in a `SET OF ReceiptAttribute`.
     static func readLast(_ set: ArraySlice<UInt8>) throws -> [Int64: ReceiptAttributeValue] {
         Dictionary(try read(set).map { ($0.type, $0.value) }) { $1 }
     }
@@ -70,7 +71,8 @@ struct ReceiptAttributeValue {
         return String(decoding: content, as: UTF8.self)
     }
 
-    /// The date in milliseconds since 1970; nil for the empty string too, which means "not set".
+    /// The date in milliseconds since 1970. Nil for the empty string, which is Apple's text for "no date", and for text
+    /// that is no date.
     var date: Int64? { text.flatMap { Timestamp(rfc3339: $0)?.milliseconds } }
 
     var purchase: SimulatedPurchase? {
@@ -98,7 +100,7 @@ struct ReceiptAttributeValue {
 }
 
 extension ASN1ObjectIdentifier {
-    /// The type of PKCS #7 signed data.
+    /// The type of PKCS #7's SignedData.
     static let signedData: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 7, 2]
     static let data: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 7, 1]
     static let sha256: ASN1ObjectIdentifier = [2, 16, 840, 1, 101, 3, 4, 2, 1]

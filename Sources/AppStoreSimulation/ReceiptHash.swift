@@ -1,4 +1,4 @@
-/// A 64-bit name for a `receipt-data` string: stable between runs, eight bytes a step, not cryptographic.
+/// A 64-bit hash of a `receipt-data` string. It is stable between runs, and not cryptographic.
 enum ReceiptHash {
     static func hash(_ text: String) -> UInt64 {
         var text = text

@@ -1,4 +1,4 @@
-/// The last `capacity` requests.
+/// The last requests, at most `capacity`.
 struct RequestLog: Sendable {
     let capacity: Int
     private var records: [SimulatedRequestRecord] = []

@@ -1,4 +1,4 @@
-/// Counts and keeps requests and answers.
+/// Counts requests and answers, and logs the last requests.
 struct RequestTally: Sendable {
     private let tracksReceipts: Bool
     private var requestsByReceipt: [UInt64: Int] = [:]
@@ -11,7 +11,7 @@ struct RequestTally: Sendable {
         log = RequestLog(capacity: logCapacity)
     }
 
-    /// True if requests must be distinguished.
+    /// True if the tally needs the hash of each request's receipt.
     var needsHash: Bool { tracksReceipts || log.capacity > 0 }
 
     mutating func began(_ endpoint: SimulatedEnvironment, _ api: SimulatedEndpoint) {
@@ -50,7 +50,7 @@ struct RequestTally: Sendable {
         return counters
     }
 
-    /// Resets the counts. Requests in flight and open connections stay counted.
+    /// Resets the counts, except those of requests in flight and of open connections.
     mutating func reset() {
         var fresh = SimulationCounters()
         fresh.concurrentRequests = counters.concurrentRequests

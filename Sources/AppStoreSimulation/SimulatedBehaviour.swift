@@ -1,10 +1,10 @@
 import Foundation
 
-/// The simulated App Store's steps, request by request. The n-th request for a receipt takes the n-th step, and the
-/// last step stays. Requests count for a receipt string over both endpoints together. If some step names an
-/// environment, each endpoint has its own count and its own steps.
+/// The simulated App Store's answers to successive requests. The n-th request for a receipt gets the n-th step, and all
+/// later requests get the last step. Requests to both endpoints count together. If some step names an environment, each
+/// environment has a count and steps of its own.
 ///
-/// As JSON it is an array of steps, see `SimulatedStep`:
+/// In JSON a behaviour is an array of steps (see `SimulatedStep`):
 /// `[{"answer":"status","status":21005,"times":2},"genuine"]`
 public struct SimulatedBehaviour: Sendable, Hashable, ExpressibleByArrayLiteral {
     public var steps: [SimulatedStep]
@@ -23,18 +23,18 @@ public struct SimulatedBehaviour: Sendable, Hashable, ExpressibleByArrayLiteral 
         self = value
     }
 
-    /// Compact JSON with sorted keys, so that equal behaviours have equal text.
+    /// The behaviour as compact JSON with sorted keys. Equal behaviours have equal text.
     public var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Encoding strings, numbers and booleans into memory has no way to fail.
+        // Encoding strings, numbers and booleans into memory cannot fail.
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
     }
 
-    /// True if each endpoint counts for itself.
+    /// True if the requests to each environment are counted separately.
     var namesEnvironment: Bool { steps.contains { $0.environment != nil } }
 
-    /// Returns the step for request number `attempt` (from 0); nil if no step is meant for this endpoint.
+    /// Returns the step for the request with this number, from 0; nil if no step is for this environment.
     func step(attempt: Int, endpoint: SimulatedEnvironment) -> SimulatedStep? {
         var remaining = attempt
         var last: SimulatedStep?

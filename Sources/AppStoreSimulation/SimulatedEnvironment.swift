@@ -6,11 +6,11 @@ public enum SimulatedEnvironment: String, Sendable, Hashable, Codable, CaseItera
     /// The value of `environment` in Apple's answers, signed transactions and notifications.
     var appleName: StaticString { self == .production ? "Production" : "Sandbox" }
 
-    /// Attribute 0 of the app receipt, and `receipt_type` in Apple's answers.
+    /// The value of attribute 0 of the app receipt, and of `receipt_type` in Apple's answers.
     var receiptType: StaticString { self == .production ? "Production" : "ProductionSandbox" }
 }
 
-/// One value for each endpoint; cheaper than a dictionary with two keys.
+/// A value for each of the two environments. It is faster than a dictionary.
 struct PerEndpoint<Value: Sendable>: Sendable {
     var production: Value
     var sandbox: Value
@@ -25,7 +25,7 @@ struct PerEndpoint<Value: Sendable>: Sendable {
         set { if endpoint == .production { production = newValue } else { sandbox = newValue } }
     }
 
-    /// Sets one endpoint's value, or both if `endpoint` is nil.
+    /// Sets the value of one environment, or of both if `endpoint` is nil.
     mutating func set(_ value: Value, endpoint: SimulatedEnvironment?) {
         if endpoint != .sandbox { production = value }
         if endpoint != .production { sandbox = value }

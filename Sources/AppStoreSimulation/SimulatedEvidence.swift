@@ -1,6 +1,6 @@
 import Encodings
 
-/// The kind of evidence in `receipt-data`.
+/// The content of `receipt-data`: a receipt of one of the two kinds, or neither.
 enum SimulatedEvidence {
     case appReceipt(ParsedAppReceipt)
     case transactionReceipt(ParsedTransactionReceipt)

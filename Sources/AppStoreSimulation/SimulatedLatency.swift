@@ -4,24 +4,24 @@
     import Darwin
 #endif
 
-/// The simulated App Store's answer time in milliseconds, before any delay of a behaviour.
+/// The simulated App Store's latency in milliseconds. The delay of a behaviour's step comes on top.
 ///
-/// As JSON: `{"fixed_ms":5}`, `{"uniform_ms":[5,20]}` or `{"median_ms":40,"sigma":0.5,"cap_ms":2000}`.
+/// In JSON: `{"fixed_ms":5}`, `{"uniform_ms":[5,20]}` or `{"median_ms":40,"sigma":0.5,"cap_ms":2000}`.
 public enum SimulatedLatency: Sendable, Hashable {
     case fixed(Double)
     case uniform(Double, Double)
-    /// Log-normal: half of the answers take less than the median; sigma is that of the logarithm; no answer takes
-    /// longer than `cap`.
+    /// A log-normal latency: half of the answers take less than the median. `sigma` is the standard deviation of the
+    /// logarithm. No answer takes longer than `cap`.
     case logNormal(median: Double, sigma: Double, cap: Double = 60_000)
 
-    /// Returns one draw in nanoseconds, between 0 and an hour.
+    /// Returns one random latency in nanoseconds, between 0 and an hour.
     func sample(_ random: inout SplitMix64) -> Int64 {
         let milliseconds: Double
         switch self {
         case .fixed(let value): milliseconds = value
         case .uniform(let low, let high): milliseconds = low + (high - low) * random.unit()
         case .logNormal(let median, let sigma, let cap):
-            // Box–Muller; 1 - u keeps zero out of the logarithm.
+            // The Box–Muller transform. 1 - u is never zero, whose logarithm is not finite.
             let normal = sqrt(-2 * log(1 - random.unit())) * cos(2 * Double.pi * random.unit())
             milliseconds = min(median * exp(sigma * normal), cap)
         }

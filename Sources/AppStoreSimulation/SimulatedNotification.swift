@@ -7,19 +7,19 @@ public struct SimulatedNotification: Sendable {
     /// `notificationUUID`.
     public var id: String
     public var bundleID: String
-    /// Apple's number of the app; nil leaves it out, as in the sandbox.
+    /// Apple's number of the app. Nil leaves it out, as Apple does in the sandbox.
     public var appAppleID: Int64?
     public var environment: SimulatedEnvironment
     public var signedDateMilliseconds: Int64
-    /// The claims of `signedTransactionInfo`, a JSON object; nil for a notification without a transaction.
+    /// The claims of `signedTransactionInfo`, as a JSON object; nil for a notification without a transaction.
     public var transaction: String?
     /// The `subtype`; nil without one.
     public var subtype: String?
-    /// The claims of `signedRenewalInfo`, a JSON object; nil for anything but a subscription.
+    /// The claims of `signedRenewalInfo`, as a JSON object; nil unless the notification is about a subscription.
     public var renewal: String?
-    /// The subscription's status, 1 to 5; nil for anything but a subscription.
+    /// The subscription's status, 1 to 5; nil unless the notification is about a subscription.
     public var status: Int?
-    /// The reason of a `CONSUMPTION_REQUEST`; nil for all else.
+    /// The reason of a `CONSUMPTION_REQUEST`; nil for every other type.
     public var consumptionRequestReason: String?
 
     public init(
@@ -35,7 +35,8 @@ public struct SimulatedNotification: Sendable {
         self.transaction = transaction
     }
 
-    /// - Parameter signed: the JWS of the transaction and of the renewal info.
+    /// Returns the notification as JSON.
+    /// - Parameter signed: the JWS of the transaction and the JWS of the renewal info.
     func payload(_ signed: (transaction: String?, renewal: String?)) -> String {
         var data = ClaimsText()
         data.add("appAppleId", appAppleID)
@@ -58,10 +59,10 @@ public struct SimulatedNotification: Sendable {
 }
 
 extension SimulatedNotification {
-    /// The claims of a purchase as Apple repeats them in a notification.
+    /// Returns the claims of a purchase as a notification repeats them.
     /// - Parameters:
-    ///   - revokedAt: `revocationDate`, in milliseconds since 1970; nil once it was reversed.
-    ///   - milliPercent: `revocationPercentage`.
+    ///   - revokedAt: the `revocationDate`, in milliseconds since 1970; nil without a refund, or after its reversal.
+    ///   - milliPercent: the `revocationPercentage`, in thousandths of a percent.
     public static func claims(
         of purchase: SimulatedPurchase, bundleID: String, environment: SimulatedEnvironment = .production,
         signedDateMilliseconds: Int64, revokedAt: Int64? = nil, milliPercent: Int? = nil

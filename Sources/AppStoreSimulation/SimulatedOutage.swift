@@ -1,11 +1,12 @@
-/// A fault of a whole endpoint until it is cleared. It comes before any behaviour and any parsing.
+/// The fault with which a whole environment answers every request. It comes before any behaviour, and before the
+/// request's body is read.
 public enum SimulatedOutage: String, Sendable, Hashable, Codable, CaseIterable {
     case hang
     case reset
     case close
     case http503
     case html
-    /// The listener is closed and every connection reset, so both endpoints and the control API are gone.
+    /// The listener is closed, and every connection is reset. Neither environment answers, nor does the control API.
     case refuse
 
     var step: SimulatedStep {

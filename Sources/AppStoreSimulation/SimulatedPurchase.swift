@@ -1,6 +1,6 @@
 /// One in-app purchase inside a simulated app receipt.
 public struct SimulatedPurchase: Sendable, Hashable, Codable {
-    /// The product type; the raw value is Apple's attribute 1707 (not documented by Apple).
+    /// The product type. The raw value is that of attribute 1707, which Apple does not document.
     public enum Kind: Int, Sendable, Hashable, Codable, CaseIterable {
         case nonConsumable = 0
         case consumable = 1
@@ -20,20 +20,20 @@ public struct SimulatedPurchase: Sendable, Hashable, Codable {
     /// The units in this one transaction (`SKPayment.quantity`).
     public let quantity: Int
     public let kind: Kind
-    /// The purchase time in milliseconds since 1970. An app receipt has whole seconds and drops the rest.
+    /// The purchase time in milliseconds since 1970. The app receipt has it in whole seconds.
     public let purchaseDateMilliseconds: Int64
     public let originalPurchaseDateMilliseconds: Int64
-    /// The end of a subscription's period, in milliseconds since 1970; nil for everything else.
+    /// The end of a subscription's period, in milliseconds since 1970; nil for other products.
     public var expiresDateMilliseconds: Int64?
-    /// The time of the refund, in milliseconds since 1970; nil without a refund. Apple never shows the time for a
-    /// consumable; the simulation shows it.
+    /// The time of the refund, in milliseconds since 1970; nil without a refund. Apple never shows it for a consumable.
+    /// The simulation does.
     public let cancellationDateMilliseconds: Int64?
     public let isTrial: Bool
     public let ownershipType: OwnershipType
-    /// The account token, which only `latest_receipt_info` shows, as at Apple; nil without one.
+    /// The account token; nil without one. Only `latest_receipt_info` shows it, as at Apple.
     public var appAccountToken: String?
     public let webOrderLineItemID: Int64?
-    /// The facts that are in Apple's answer but in no receipt; nil without any.
+    /// The facts that Apple's answer has and no receipt has; nil without any.
     public var told: Told?
 
     public struct Told: Sendable, Hashable, Codable {

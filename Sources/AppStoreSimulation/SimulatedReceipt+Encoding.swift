@@ -2,23 +2,24 @@ import Encodings
 import SwiftASN1
 
 extension SimulatedReceipt {
-    /// Returns the base64 for `receipt-data`, with a dummy signature.
+    /// Returns the base64 for `receipt-data`, with a worthless signature.
     public func base64Encoded() -> String {
         base64Encoded { _ in .dummy }
     }
 
-    /// Returns the base64 for `receipt-data`. `signer` receives the payload octets that Apple would sign.
+    /// Returns the base64 for `receipt-data`.
+    /// - Parameter signer: signs the payload, as Apple would.
     public func base64Encoded(signer: (_ payload: [UInt8]) throws -> SimulatedSignature) rethrows -> String {
         Base64.encode(try derEncoded(signer: signer))
     }
 
-    /// Returns a PKCS #7 ContentInfo of type SignedData.
+    /// Returns the receipt as a PKCS #7 ContentInfo with SignedData.
     public func derEncoded(signer: (_ payload: [UInt8]) throws -> SimulatedSignature) rethrows -> [UInt8] {
         let payload = payload()
         return Self.signedData(payload, try signer(payload))
     }
 
-    /// Returns the SET OF ReceiptAttribute.
+    /// Returns the payload, a SET OF ReceiptAttribute.
     public func payload() -> [UInt8] {
         var writer = DER.Serializer()
         writer.appendConstructedNode(identifier: .set) { set in
@@ -50,7 +51,7 @@ extension SimulatedReceipt {
         return writer.serializedBytes
     }
 
-    /// Returns bytes in place of the device-bound values, which only the device could check.
+    /// Returns bytes for the attributes that only the device could check.
     private func filler(count: Int) -> [UInt8] {
         var generator = SplitMix64(seed: ReceiptHash.hash(bundleID) ^ UInt64(bitPattern: creationDateMilliseconds))
         return (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }

@@ -1,19 +1,19 @@
 import Encodings
 
-/// An iOS 7+ app receipt that describes itself. Everything that the simulated App Store answers is inside the bytes, so
-/// that millions of receipts need no state.
+/// An iOS 7+ app receipt whose bytes contain everything that the simulated App Store answers about it. So millions of
+/// receipts need no memory in the simulation.
 ///
-/// Limits of the real format kept here: dates are whole seconds, and a sandbox receipt has app id 0.
+/// Two limits of the real format apply here: dates are in whole seconds, and a sandbox receipt has app id 0.
 public struct SimulatedReceipt: Sendable, Hashable, Codable {
     public var bundleID: String
-    /// `adam_id`; a sandbox receipt always encodes 0, as Apple's do.
+    /// The `adam_id`. A sandbox receipt has 0 in its bytes, as at Apple.
     public var appAppleID: Int64
     public var environment: SimulatedEnvironment
-    /// The creation time in milliseconds since 1970, cut to whole seconds when encoded.
+    /// The creation time in milliseconds since 1970. The encoded receipt has it in whole seconds.
     public var creationDateMilliseconds: Int64
     public var applicationVersion: String
     public var purchases: [SimulatedPurchase]
-    /// The simulated App Store's behaviour for this receipt; nil answers as Apple would.
+    /// The simulated App Store's behaviour for this receipt; nil for Apple's ordinary answers.
     public var behaviour: SimulatedBehaviour?
 
     public init(
@@ -34,7 +34,7 @@ public struct SimulatedReceipt: Sendable, Hashable, Codable {
         self.behaviour = behaviour
     }
 
-    /// Reads `receipt-data`. Returns nil unless it is base64 of a PKCS #7 app receipt with a bundle id.
+    /// Reads `receipt-data`. Returns nil unless it is the base64 of a PKCS #7 app receipt with a bundle id.
     public init?(parsing base64: String) {
         guard let bytes = Base64.decode(base64.utf8, .standard), let parsed = ParsedAppReceipt(bytes) else {
             return nil

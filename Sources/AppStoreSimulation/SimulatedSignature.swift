@@ -1,10 +1,10 @@
 /// The parts that a signer puts around the payload of an app receipt.
 public struct SimulatedSignature: Sendable {
-    /// The RSA signature over the payload octets; receipts have no signed attributes.
+    /// The RSA signature over the payload. Receipts have no signed attributes.
     public var signature: [UInt8]
-    /// DER certificates: leaf, intermediate, root.
+    /// The certificates in DER: leaf, intermediate, root.
     public var certificates: [[UInt8]]
-    /// The DER `IssuerAndSerialNumber` of the leaf; nil makes one up.
+    /// The `IssuerAndSerialNumber` of the leaf in DER. Nil puts made-up bytes in its place.
     public var issuerAndSerialNumber: [UInt8]?
 
     public init(signature: [UInt8], certificates: [[UInt8]] = [], issuerAndSerialNumber: [UInt8]? = nil) {
@@ -13,6 +13,6 @@ public struct SimulatedSignature: Sendable {
         self.issuerAndSerialNumber = issuerAndSerialNumber
     }
 
-    /// A worthless signature of the size of a real one (RSA 2048), without certificates.
+    /// A worthless signature with the length of a real one (RSA 2048), without certificates.
     public static let dummy = SimulatedSignature(signature: [UInt8](repeating: 0x5A, count: 256))
 }

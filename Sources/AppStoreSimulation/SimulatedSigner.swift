@@ -4,16 +4,17 @@ import Encodings
 import Foundation
 import SwiftASN1
 
-/// Signs receipts and transactions in Apple's forms, with keys that nobody but a test trusts.
+/// Signs receipts and transactions in Apple's forms, with keys that only tests trust.
 ///
-/// Its folder holds PEM files: `leaf-key.pem`, `leaf.pem` and `intermediate.pem` for receipts, the same behind
-/// `transaction-` for StoreKit 2 transactions, and `root.pem` with the roots of both, in this order.
+/// The keys are PEM files in one folder. For receipts they are `leaf-key.pem`, `leaf.pem` and `intermediate.pem`. For
+/// StoreKit 2 transactions they have the same names with `transaction-` in front. `root.pem` has the root for receipts,
+/// then the root for transactions.
 public struct SimulatedSigner: Sendable {
     private let receiptKey: _RSA.Signing.PrivateKey
     private let receiptChain: [[UInt8]]
     private let issuerAndSerialNumber: [UInt8]
     private let transactionKey: P256.Signing.PrivateKey
-    /// The encoded header of transactions, with the chain.
+    /// The encoded header of every signed transaction, which contains the certificate chain.
     private let transactionHeader: String
 
     public enum Fault: Error, Sendable, CustomStringConvertible {
@@ -26,7 +27,7 @@ public struct SimulatedSigner: Sendable {
         }
     }
 
-    /// Reads the keys and certificates. Throws if a file is missing or not what it should be.
+    /// Reads the keys and the certificates. Throws if a file is missing, or is no key or certificate of the right kind.
     public init(folder: String) throws {
         func text(_ name: String) throws -> String {
             try String(contentsOf: URL(fileURLWithPath: folder).appendingPathComponent(name), encoding: .utf8)
@@ -52,7 +53,7 @@ public struct SimulatedSigner: Sendable {
         transactionHeader = Base64.encodeURL(Array(#"{"alg":"ES256","x5c":[\#(chain)]}"#.utf8))
     }
 
-    /// Signs an app receipt's payload with RSA and SHA-256, for `SimulatedReceipt.base64Encoded(signer:)`.
+    /// Signs the payload of an app receipt with RSA and SHA-256, for `SimulatedReceipt.base64Encoded(signer:)`.
     public func sign(_ payload: [UInt8]) throws -> SimulatedSignature {
         let signature = try receiptKey.signature(for: SHA256.hash(data: payload), padding: .insecurePKCS1v1_5)
         return SimulatedSignature(
@@ -65,7 +66,7 @@ public struct SimulatedSigner: Sendable {
         #"{"signedPayload":"\#(try signedPayload(notification))"}"#
     }
 
-    /// Returns the JWS of a notification, with those of its transaction and renewal info inside.
+    /// Returns the JWS of a notification, which contains the JWS of its transaction and of its renewal info.
     public func signedPayload(_ notification: SimulatedNotification) throws -> String {
         let signed = (
             transaction: try notification.transaction.map(signedTransaction(claims:)),
@@ -74,7 +75,7 @@ public struct SimulatedSigner: Sendable {
         return try signedTransaction(claims: notification.payload(signed))
     }
 
-    /// Returns the JWS, ES256, of a payload such as Apple's `JWSTransactionDecodedPayload`.
+    /// Returns the JWS (ES256) of claims, such as Apple's `JWSTransactionDecodedPayload`.
     /// - Parameter claims: a JSON object.
     public func signedTransaction(claims: String) throws -> String {
         let signed = "\(transactionHeader).\(Base64.encodeURL(Array(claims.utf8)))"
@@ -92,7 +93,7 @@ public struct SimulatedSigner: Sendable {
         guard let whole = try? DER.parse(certificate), case .constructed(let parts) = whole.content,
             let body = parts.first(where: { _ in true }), case .constructed(let nodes) = body.content
         else { return nil }
-        // version [0], serialNumber, signature, issuer
+        // The fields: version [0], serialNumber, signature, issuer.
         let fields = Array(nodes.prefix(4))
         guard fields.map(\.identifier) == [.context0, .integer, .sequence, .sequence] else { return nil }
         var writer = DER.Serializer()

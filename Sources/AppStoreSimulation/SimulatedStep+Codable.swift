@@ -1,11 +1,11 @@
-/// A step is an object, `answer` says which, the other keys are its arguments; an answer without any may be just its
-/// name:
+/// In JSON a step is an object. Its `answer` is the kind of the answer, and the other keys are the arguments. A kind
+/// without arguments may be just its name. Examples:
 /// `{"answer":"status","status":21104,"is_retryable":true,"key_style":"dash","value_style":"string"}`,
 /// `{"answer":"json","body":"{…}","http_status":200}`,
 /// `{"answer":"http","http_status":503,"headers":{"Retry-After":"5"},"body":""}`,
 /// `{"answer":"slow_drip","milliseconds":5,"chunk_bytes":64}`,
 /// `genuine`, `empty_in_app`, `html`, `hang`, `hang_after_headers`, `reset`, `close`, `half_body`, `garbage`.
-/// Every object may also have `delay_ms`, `environment` (`production`, `sandbox`) and `times`.
+/// Every object may also have `delay_ms`, `environment` (`production` or `sandbox`) and `times`.
 extension SimulatedStep: Codable {
     private enum Key: String, CodingKey {
         case answer
@@ -111,7 +111,7 @@ extension SimulatedStep: Codable {
         }
     }
 
-    /// The answers without arguments, by name.
+    /// The answers without arguments, by their name in JSON.
     private static let plain: [String: Answer] = [
         "genuine": .genuine, "empty_in_app": .emptyInApp, "html": .html, "hang": .hang,
         "hang_after_headers": .hangAfterHeaders, "reset": .reset, "close": .close, "half_body": .halfBody,

@@ -1,22 +1,22 @@
-/// One step of a behaviour: an answer, and when it applies.
+/// One step of a behaviour: an answer, the environment to which it applies, and the number of requests that get it.
 public struct SimulatedStep: Sendable, Hashable {
-    /// The spelling of `is_retryable`: real answers say `is_retryable`, Apple's documentation `is-retryable`.
+    /// The spelling of `is_retryable`. Real answers spell it `is_retryable`, Apple's documentation `is-retryable`.
     public enum KeyStyle: String, Sendable, Hashable, Codable, CaseIterable { case underscore, dash }
 
-    /// The form of the value of `is_retryable`: `true`, `1` or `"true"`.
+    /// The JSON type of the value of `is_retryable`: `true`, `1` or `"true"`.
     public enum ValueStyle: String, Sendable, Hashable, Codable, CaseIterable { case bool, number, string }
 
     public enum Answer: Sendable, Hashable {
         /// Apple's ordinary answer.
         case genuine
-        /// Apple's ordinary answer with `in_app` empty: a known fault right after a purchase.
+        /// Apple's ordinary answer with an empty `in_app`, a known fault of Apple right after a purchase.
         case emptyInApp
-        /// HTTP 200 with only a status, and the retry flag if there is one.
+        /// HTTP 200 with a status, and with `is_retryable` unless that is nil.
         case status(Int, isRetryable: Bool?, keyStyle: KeyStyle, valueStyle: ValueStyle)
-        /// This text as the JSON body.
+        /// This text as the body.
         case json(String, httpStatus: Int)
         case http(Int, headers: [String: String], body: String)
-        /// HTTP 200 with Apple's HTML page that says 503.
+        /// HTTP 200 with Apple's HTML page about "503 Service Unavailable".
         case html
         /// Reads the request and never answers.
         case hang
@@ -26,20 +26,20 @@ public struct SimulatedStep: Sendable, Hashable {
         case reset
         /// Closes without a byte of answer.
         case close
-        /// Half of the genuine body under the whole Content-Length, then closes.
+        /// Sends the head and half of the body of Apple's ordinary answer, then closes.
         case halfBody
-        /// Bytes that are not HTTP, then closes.
+        /// Sends bytes that are not HTTP, then closes.
         case garbage
-        /// The genuine answer, its body `chunkBytes` at a time with this many milliseconds between.
+        /// Sends Apple's ordinary answer, its body in chunks of `chunkBytes` with this time between two chunks.
         case slowDrip(milliseconds: Int, chunkBytes: Int)
     }
 
     public var answer: Answer
-    /// The wait before the answer, in milliseconds, on top of the simulation's latency.
+    /// The wait before the answer, in milliseconds. The simulation's latency comes on top.
     public var delayMilliseconds: Int
-    /// The endpoint of the step; nil for both.
+    /// The environment to which the step applies; nil for both.
     public var environment: SimulatedEnvironment?
-    /// The number of requests that take this step before the next one's turn; at least 1.
+    /// The number of successive requests that get this step; at least 1.
     public var times: Int
 
     var delayNanoseconds: Int64 { Int64(min(max(delayMilliseconds, 0), 3_600_000)) * 1_000_000 }

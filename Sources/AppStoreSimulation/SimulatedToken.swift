@@ -2,7 +2,7 @@ import Crypto
 import Encodings
 import Foundation
 
-/// An app's key for the App Store Server API, as the simulated App Store knows it.
+/// The key with which an app signs its tokens for the App Store Server API.
 public struct SimulatedServerAPIKey: Sendable {
     let publicKey: P256.Signing.PublicKey
     let keyID: String?
@@ -10,9 +10,9 @@ public struct SimulatedServerAPIKey: Sendable {
 
     /// Throws if the text is no P-256 key.
     /// - Parameters:
-    ///   - pem: the private key that the client signs with, or its public key.
-    ///   - keyID: the key's id; nil takes any.
-    ///   - issuerID: the issuer's id; nil takes any.
+    ///   - pem: the client's private key, or its public key.
+    ///   - keyID: the key id that a token must have; nil accepts any.
+    ///   - issuerID: the issuer id that a token must have; nil accepts any.
     public init(pem: String, keyID: String? = nil, issuerID: String? = nil) throws {
         publicKey =
             try (try? P256.Signing.PrivateKey(pemRepresentation: pem))?.publicKey
@@ -22,12 +22,12 @@ public struct SimulatedServerAPIKey: Sendable {
     }
 }
 
-/// The token of a request to the App Store Server API: a JWT. Its claims are checked, and its signature if the app's
-/// key is known.
+/// The token of a request to the App Store Server API: a JWT. The simulation checks its claims. It checks the signature
+/// if it knows any app's key.
 struct SimulatedToken {
-    /// The longest time from issue to end, in seconds.
+    /// The longest lifetime of a token, in seconds.
     static let longestLife: Int64 = 3600
-    /// The largest difference of two clocks, in seconds.
+    /// The allowed difference between the client's clock and the simulation's, in seconds.
     static let tolerance: Int64 = 60
 
     let bundleID: String
@@ -47,7 +47,7 @@ struct SimulatedToken {
 
     /// Returns nil if Apple would answer 401.
     /// - Parameters:
-    ///   - keys: the keys by bundle id. If there is no key at all, signatures are not checked.
+    ///   - keys: the keys by bundle id. Without any key the signature is not checked.
     ///   - now: milliseconds since 1970.
     init?(authorization: String?, keys: [String: SimulatedServerAPIKey], now: Int64) {
         guard let authorization, authorization.hasPrefix("Bearer ") else { return nil }
@@ -68,7 +68,7 @@ struct SimulatedToken {
         else { return nil }
     }
 
-    /// Returns one segment of a compact JWS, read as JSON; nil if it cannot be read.
+    /// Returns one segment of a compact JWS, decoded from JSON; nil if that fails.
     static func decode<Value: Decodable>(_ type: Value.Type, segment: Int, of token: String) -> Value? {
         let segments = token.split(separator: ".", omittingEmptySubsequences: false)
         guard segments.count == 3, let bytes = bytes(segments[segment]) else { return nil }

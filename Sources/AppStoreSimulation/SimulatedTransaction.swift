@@ -1,13 +1,14 @@
 import Foundation
 
-/// A transaction that the simulated App Store Server API knows, as in files and in `POST /control/register`.
+/// A transaction that the simulated App Store Server API knows, in the form of arrangement files and of `POST
+/// /control/register`.
 public struct SimulatedTransaction: Sendable, Hashable, Codable {
     public var transactionID: String
-    /// The JWS to answer with, in the environment that its claims name and to its own app; nil: the transaction is not
-    /// found.
+    /// The JWS of the transaction; nil if the transaction is not found. Only the app and the environment in its claims
+    /// get it.
     public var signedTransactionInfo: String?
-    /// The behaviour for requests about it, counted from now; nil for Apple's ordinary answers. A `status` is an
-    /// `errorCode` here, such as 4040010, and its first three digits are the HTTP status. 401 has no body.
+    /// The behaviour for requests about this transaction; nil for Apple's ordinary answers. The `status` of a step is
+    /// an `errorCode` here, such as 4040010. Its first three digits are the HTTP status. The status 401 has no body.
     public var behaviour: SimulatedBehaviour?
 
     public init(transactionID: String, signedTransactionInfo: String? = nil, behaviour: SimulatedBehaviour? = nil) {
@@ -22,10 +23,10 @@ public struct SimulatedTransaction: Sendable, Hashable, Codable {
         case behaviour
     }
 
-    /// Returns the key of a transaction's counts and behaviours, which differs from those of receipts.
+    /// Returns the key of the counts and the behaviour of a transaction. No receipt's key is equal.
     static func hash(_ transactionID: String) -> UInt64 { ReceiptHash.hash("transaction \(transactionID)") }
 
-    /// Returns the key for another endpoint of the App Store Server API.
+    /// Returns the key of the counts and the behaviour of an id at any endpoint of the App Store Server API.
     static func hash(_ id: String, _ endpoint: SimulatedEndpoint) -> UInt64 {
         endpoint == .transactions ? hash(id) : ReceiptHash.hash("\(endpoint.rawValue) \(id)")
     }
@@ -51,13 +52,13 @@ public enum SimulatedArrangement: Sendable, Hashable, Codable {
     }
 }
 
-/// The facts that decide which requests a transaction is returned to.
+/// A registered transaction, with the app and the environment that may get it.
 struct KnownTransaction: Sendable {
     let signedTransactionInfo: String
     let bundleID: String
     let environment: SimulatedEnvironment
 
-    /// Returns nil if its claims name no app or neither environment.
+    /// Returns nil if the claims have no bundle id, or an unknown environment.
     init?(signedTransactionInfo text: String) {
         struct Claims: Decodable {
             let bundleId: String

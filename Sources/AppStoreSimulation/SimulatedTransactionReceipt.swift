@@ -1,10 +1,11 @@
 import Encodings
 import NamesAndTimes
 
-/// An iOS 6 style receipt of one transaction: base64 of a NeXTSTEP-style property list that holds, again as base64,
-/// a second one with the purchase. It describes itself, like `SimulatedReceipt`.
+/// An iOS 6 style receipt of one transaction. It is the base64 of a NeXTSTEP-style property list. One of that list's
+/// values is the base64 of a second list, with the purchase. Like a `SimulatedReceipt`, it contains everything that the
+/// simulated App Store answers about it.
 public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
-    /// Both were seen in real traffic.
+    /// The spaces around `=`. Real receipts have both forms.
     public enum Spacing: String, Sendable, Hashable, Codable, CaseIterable {
         /// `"pod" = "22";`
         case spaced
@@ -16,8 +17,8 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
     public var appAppleID: Int64
     public var environment: SimulatedEnvironment
     public var applicationVersion: String
-    /// The purchase. `expiresDateMilliseconds` makes it an auto-renewable one. Ownership, trial and token are not in
-    /// this format.
+    /// The purchase. With an `expiresDateMilliseconds` it is an auto-renewable subscription. The format has no place
+    /// for ownership, trial and token.
     public var purchase: SimulatedPurchase
     public var spacing: Spacing
     public var behaviour: SimulatedBehaviour?
@@ -55,7 +56,7 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
         return Base64.encode(Array(PropertyListText.write(outer, isCompact: spacing == .compact).utf8))
     }
 
-    /// Reads `receipt-data`. Returns nil if it is not such a receipt.
+    /// Reads `receipt-data`. Returns nil if it is not a transaction receipt.
     public init?(parsing base64: String) {
         guard let bytes = Base64.decode(base64.utf8, .standard), let parsed = ParsedTransactionReceipt(bytes) else {
             return nil
@@ -65,7 +66,7 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
         spacing = bytes.starts(with: "{\n".utf8) ? .spaced : .compact
     }
 
-    /// The outer key of the simulation's own, absent from real receipts: base64 of the behaviour's JSON.
+    /// The outer key with the base64 of the behaviour's JSON. No real receipt has it.
     static let behaviourKey = "simulated-behaviour"
 
     private func purchaseInfo() -> String {
@@ -97,8 +98,8 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
     }
 }
 
-/// The receipt as read from the decoded base64. Its behaviour stays text, because its JSON is decoded once and then
-/// cached.
+/// A transaction receipt as read from the decoded base64. The behaviour stays text here, because `SimulationState`
+/// caches decoded behaviours.
 struct ParsedTransactionReceipt {
     var receipt: SimulatedTransactionReceipt
     var behaviourText: String?
@@ -112,7 +113,7 @@ struct ParsedTransactionReceipt {
         else { return nil }
         func number(_ key: String) -> Int64? { inner[key].flatMap { Int64($0) } }
         func date(_ key: String) -> Int64 {
-            // The oldest receipts have only `2012-02-18 19:23:27 Etc/GMT`.
+            // The oldest receipts have only a text such as `2012-02-18 19:23:27 Etc/GMT`.
             let text = Array((inner[key] ?? "").utf8.prefix(CivilTime.length)) + [UInt8(ascii: "Z")]
             return number(key + "-ms") ?? Timestamp(rfc3339: text)?.milliseconds ?? 0
         }

@@ -1,21 +1,22 @@
 /// Counts of requests and answers since the start or the last reset.
 public struct SimulationCounters: Sendable, Hashable, Codable {
-    /// The requests to Apple, without those over the control API and to unknown paths.
+    /// The requests to verifyReceipt and the App Store Server API. Requests to the control API and to unknown paths do
+    /// not count.
     public var requests = 0
     public var productionRequests = 0
     public var sandboxRequests = 0
-    /// The counts by `SimulatedEndpoint`.
+    /// The requests by endpoint; the key is the raw value of `SimulatedEndpoint`.
     public var endpoints: [String: Int] = [:]
-    /// The counts by answer: `status_0`, `status_21007`, `http_503`, `html`, `hang`, `reset`, … An answer counts when
-    /// decided, which is before its latency.
+    /// The answers by kind: `status_0`, `status_21007`, `http_503`, `html`, `hang`, `reset` and so on. An answer counts
+    /// before its latency begins.
     public var answers: [String: Int] = [:]
-    /// The requests that were read and not yet answered. Hung ones count until the client gives up.
+    /// The requests that were read and not yet answered. A hung request counts until the client closes the connection.
     public var concurrentRequests = 0
     public var maximumConcurrentRequests = 0
     public var openConnections = 0
-    /// The connections ever accepted.
+    /// The connections accepted since the start or the last reset.
     public var connections = 0
-    /// Distinct `receipt-data` strings, 0 unless `trackReceipts`; stops at the limit of one million.
+    /// The number of different receipts, at most one million; 0 unless `trackReceipts`.
     public var receipts = 0
 
     enum CodingKeys: String, CodingKey {
@@ -34,11 +35,11 @@ public struct SimulationCounters: Sendable, Hashable, Codable {
 
 /// One line of the request log.
 public struct SimulatedRequestRecord: Sendable, Hashable, Codable {
-    /// The time at which the request had been read, in milliseconds since 1970.
+    /// The time of the answer, in milliseconds since 1970.
     public var timestampMilliseconds: Int64
     public var endpoint: SimulatedEnvironment
     public var api: SimulatedEndpoint
-    /// The transactions of the receipt in the request; empty if it was not read (an outage) or not recognised.
+    /// The transactions in the request's receipt. Empty during an outage, and for a receipt that was not recognised.
     public var transactionIDs: [String]
     /// The hash of the receipt in 16 hexadecimal digits, stable between runs.
     public var receiptHash: String

@@ -3,13 +3,13 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// The listening socket and its connections; it can be closed and opened again on the same port.
+/// The listening socket and its connections. It can be closed, and opened again on the same port.
 final class SimulationListener: Sendable {
     private struct State: Sendable {
         var channel: (any Channel)?
         var connections: [ObjectIdentifier: any Channel] = [:]
         var port: Int
-        /// The reservation of the port while it is closed.
+        /// The reservation that keeps the port while the listener is closed; nil while it is open.
         var reservation: PortReservation?
     }
 
@@ -26,7 +26,7 @@ final class SimulationListener: Sendable {
         state = Mutex(State(port: port))
     }
 
-    /// The port that was chosen, once opened.
+    /// The port; if the system chooses it, this is 0 until the listener has opened.
     var port: Int { state.withLock { $0.port } }
 
     var isOpen: Bool { state.withLock { $0.channel != nil } }
@@ -38,7 +38,7 @@ final class SimulationListener: Sendable {
             .serverChannelOption(.backlog, value: 4096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            // One read takes a usual request whole; a second one would only find nothing.
+            // One read takes a usual request whole, so that a second read would find nothing.
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 16_384))
             .childChannelInitializer { [service, weak self] channel in
@@ -58,7 +58,7 @@ final class SimulationListener: Sendable {
             }
     }
 
-    /// Refuses new connections from now on, and resets the existing ones.
+    /// Closes the listener, and resets the existing connections.
     func closeAndReset() -> EventLoopFuture<Void> {
         let (channel, connections) = state.withLock { state in
             defer { state.channel = nil }
@@ -66,7 +66,7 @@ final class SimulationListener: Sendable {
         }
         for connection in connections { connection.resetConnection() }
         guard let channel else { return group.any().makeSucceededVoidFuture() }
-        // A listener that is already closed counts as closed here.
+        // Closing a listener that is already closed is no error.
         return channel.close().recover { _ in }.map { [self] in
             state.withLock { $0.reservation = PortReservation(host: host, port: $0.port) }
         }

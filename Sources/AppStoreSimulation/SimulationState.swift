@@ -1,9 +1,9 @@
-/// Everything that changes while the simulation runs. A value: `VerifyReceiptService` keeps it behind a lock.
+/// The state that changes while the simulation runs. `VerifyReceiptService` guards it with a lock.
 struct SimulationState: Sendable {
-    /// The most receipts that are counted or registered separately. Further ones are not counted, and so stay at the
-    /// first step of their behaviour.
+    /// The most receipts with a count of their own. Requests for further receipts are not counted, so these get the
+    /// first step of their behaviour again and again.
     static let maximumReceipts = 1_000_000
-    /// The most different behaviour texts kept decoded.
+    /// The most behaviours that the cache of decoded behaviours keeps.
     static let maximumDecodedBehaviours = 4096
 
     struct ErrorRate: Sendable {
@@ -27,7 +27,8 @@ struct SimulationState: Sendable {
     private var attempts: [AttemptKey: Int] = [:]
     private(set) var tally: RequestTally
     var waiters = CounterWaiters()
-    /// The count of changes of outages. By it a timed outage clears only itself.
+    /// The number of changes of outages. The end of a timed outage does nothing if the number has changed since its
+    /// begin.
     private(set) var outageGeneration = 0
 
     init(latency: SimulatedLatency, seed: UInt64, tracksReceipts: Bool, logCapacity: Int) {
@@ -40,7 +41,7 @@ struct SimulationState: Sendable {
     struct Opening {
         /// The latency in nanoseconds.
         var latency: Int64
-        /// The step of an outage or the error rate, which needs no look at the body; nil without one.
+        /// The step of an outage or of the error rate, for which the body is not read; nil without one.
         var forced: SimulatedStep?
         var needsHash: Bool
     }
@@ -53,8 +54,8 @@ struct SimulationState: Sendable {
         return Opening(latency: latency.sample(&random), forced: forced, needsHash: needsHash)
     }
 
-    /// Returns the step for a receipt. The first behaviour counts: the endpoint's, the registered one, the receipt's
-    /// own.
+    /// Returns the next step for a receipt, from the first behaviour that exists: the environment's, the registered
+    /// one, the one inside the receipt.
     mutating func step(
         _ endpoint: SimulatedEnvironment, receipt: UInt64, embedded text: String?
     ) -> SimulatedStep {
@@ -67,8 +68,8 @@ struct SimulationState: Sendable {
         return behaviour.step(attempt: attempt, endpoint: endpoint) ?? .genuine
     }
 
-    /// Returns the step for the App Store Server API. The first behaviour counts: the environment's, that of the
-    /// endpoint and id, the endpoint's.
+    /// Returns the next step for a request of the App Store Server API. It comes from the first behaviour that exists:
+    /// the environment's, that of the endpoint and the id, the endpoint's.
     mutating func step(
         _ environment: SimulatedEnvironment, receipt: UInt64, of endpoint: SimulatedEndpoint
     ) -> SimulatedStep {
@@ -92,7 +93,7 @@ struct SimulationState: Sendable {
     mutating func connectionOpened() { tally.connectionOpened() }
     mutating func connectionClosed() { tally.connectionClosed() }
 
-    /// - Returns: the generation to clear the outage by.
+    /// - Returns: the new generation, which the end of a timed outage compares.
     mutating func setOutage(_ outage: SimulatedOutage?, endpoint: SimulatedEnvironment?) -> Int {
         outages.set(outage, endpoint: endpoint)
         outageGeneration += 1
@@ -107,8 +108,8 @@ struct SimulationState: Sendable {
         registered[receipt] = behaviour
     }
 
-    /// Sets the behaviour of an environment, or of an endpoint of the App Store Server API for requests that have none
-    /// of their own, or for one id.
+    /// Sets a behaviour. Without `api` it is that of an environment. With `api` and no `id` it is that of an endpoint
+    /// of the App Store Server API, for all ids without a behaviour of their own. With both it is that of one id.
     mutating func set(
         _ behaviour: SimulatedBehaviour?, of api: SimulatedEndpoint?, id: String?, endpoint: SimulatedEnvironment?
     ) {
@@ -128,7 +129,7 @@ struct SimulationState: Sendable {
 
     mutating func resetCounters() { tally.reset() }
 
-    /// Resets every fault and behaviour too. The latency stays.
+    /// Resets the counters, and ends every fault and behaviour. The latency stays.
     mutating func resetAll() {
         resetCounters()
         _ = setOutage(nil, endpoint: nil)

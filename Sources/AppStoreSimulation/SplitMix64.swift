@@ -1,4 +1,4 @@
-/// A seeded generator (S. Vigna's splitmix64), so that a run with faults can be repeated.
+/// A random generator with a seed (S. Vigna's splitmix64), so that a test can repeat a run with faults.
 struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -12,6 +12,6 @@ struct SplitMix64: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number drawn evenly from 0..<1.
+    /// Returns a random number from 0 to below 1, evenly distributed.
     mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

@@ -1,6 +1,6 @@
 import Encodings
 
-/// Apple's request.
+/// The JSON body of a request to verifyReceipt.
 struct VerifyReceiptRequest {
     private static let names = JSONNames(["receipt-data", "password", "exclude-old-transactions"])
 

@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// Decides how a request is answered. It is called on event loops. It holds the lock only for the few instructions that
-/// touch the state, never while it reads a receipt or writes an answer.
+/// Decides the answer to a request. Event loops call it. It holds the lock only while it touches the state, never while
+/// it reads a receipt or writes an answer.
 final class VerifyReceiptService: Sendable {
     private let state: Mutex<SimulationState>
     private let sharedSecrets: [String: String]
@@ -50,7 +50,8 @@ final class VerifyReceiptService: Sendable {
         return PlannedAnswer(wire: wire, delay: opening.latency + step.delayNanoseconds)
     }
 
-    /// Changes the state, and wakes the tasks that wait for counters. Every change of the state goes through here.
+    /// Changes the state, and wakes the tasks that wait for counters. Every change must go through this function,
+    /// except a step's count.
     @discardableResult
     func update<Result: Sendable>(_ change: (inout SimulationState) -> Result) -> Result {
         let (result, woken) = state.withLock { state in
@@ -60,7 +61,8 @@ final class VerifyReceiptService: Sendable {
         return result
     }
 
-    /// Returns the step for a receipt. A receipt without any arranged behaviour does not take the lock.
+    /// Returns the step for a receipt. Does not take the lock if neither the simulation nor the receipt has a
+    /// behaviour.
     private func step(
         _ endpoint: SimulatedEnvironment, _ request: VerifyReceiptRequest?, _ evidence: SimulatedEvidence,
         _ hash: UInt64?

@@ -1,27 +1,27 @@
 import NIOCore
 
-/// The event on the connection.
+/// The action with which the simulation answers on a connection.
 enum WireAnswer {
     /// A whole response.
     case response(ByteBuffer)
-    /// A response whose body goes out in chunks with a pause between.
+    /// A response whose body is sent in chunks, with a pause between two chunks.
     case drip(ByteBuffer, bodyIndex: Int, milliseconds: Int, chunkBytes: Int)
-    /// These bytes go out, then nothing. The connection stays open.
+    /// Some bytes, and then nothing. The connection stays open.
     case thenSilence(ByteBuffer)
-    /// These bytes go out, then the connection ends.
+    /// Some bytes, and then the end of the connection.
     case thenClose(ByteBuffer)
     case silence
     case close
-    /// The connection ends with RST instead of FIN.
+    /// The connection closes with RST instead of FIN.
     case reset
 }
 
-/// The kind of an answer in counts and logs.
+/// The kind of an answer, for counters and the log.
 enum AnswerKind: Hashable, Sendable {
     case status(Int)
     case http(Int)
     case emptyInApp
-    /// The App Store Server API answered, whole and without an error.
+    /// An answer of the App Store Server API, whole and without an error.
     case served(SimulatedEndpoint)
     case json
     case html
@@ -53,12 +53,12 @@ enum AnswerKind: Hashable, Sendable {
     }
 }
 
-/// One request's place on its connection.
+/// The circumstances of one request on its connection.
 struct ConnectionTurn {
     let endpoint: SimulatedEnvironment
-    /// True if the connection closes after the answer, which says so.
+    /// True if the connection closes after the answer. The answer's head says so.
     let isLast: Bool
-    /// An empty buffer to write the answer into.
+    /// The empty buffer into which the answer is written.
     let buffer: ByteBuffer
 }
 

@@ -1,10 +1,10 @@
-/// The future events, soonest first, and in order of entry if they are due at the same time.
+/// The future events, soonest first. Events that are due at one time keep the order in which they were added.
 struct Agenda: Sendable {
     enum Event: Sendable, Hashable {
         case visit(player: Int)
-        /// The period with this transaction id ends.
+        /// The period ends whose transaction has this id.
         case periodEnds(String)
-        /// Apple tries again to be paid for the subscription with this last paid period.
+        /// Apple tries again to charge for a subscription. The id is that of its last paid period.
         case retry(String)
         case graceEnds(String)
         case giveUp(String)
@@ -20,7 +20,7 @@ struct Agenda: Sendable {
         func precedes(_ other: Entry) -> Bool { (at, number) < (other.at, other.number) }
     }
 
-    /// A binary heap.
+    /// A binary heap, whose first entry is the next event.
     private var entries: [Entry] = []
     private var lastNumber = 0
 

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// The way from the App Store to a server. On it notifications are lost, duplicated or late. The notification history
-/// shows the fate of each notification.
+/// Posts the App Store's notifications to a server, and loses, duplicates or delays some of them. The notification
+/// history shows the result of each post.
 public final class NotificationDelivery: Sendable {
     public struct Accidents: Sendable {
-        /// The share of the notifications that are lost, from 0 to 1. A lost notification is only in the history.
+        /// The share of the notifications that are lost, from 0 to 1. The server can find a lost one only in the
+        /// history.
         public var lost = 0.0
         public var duplicated = 0.0
-        /// The share that is posted late, by up to `lateMilliseconds`. Notifications that the store made meanwhile
+        /// The share of the notifications that are posted late, by up to `lateMilliseconds`. Newer notifications
         /// overtake a late one.
         public var late = 0.0
         public var lateMilliseconds: Int64 = 2000
@@ -24,9 +25,9 @@ public final class NotificationDelivery: Sendable {
         public var late = 0
     }
 
-    /// The most posts under way at once.
+    /// The most notifications that are posted at once.
     private static let width = 32
-    /// The most tries of one notification, including the first. Apple tries as often, but over days.
+    /// The most tries for one notification, including the first. Apple makes as many, spread over days.
     private static let attempts = 6
 
     private let accidents: Accidents
@@ -36,7 +37,7 @@ public final class NotificationDelivery: Sendable {
     private let state: Mutex<(random: SplitMix64, tally: Tally)>
 
     /// Returns nil if the address is not plain HTTP.
-    /// - Parameter url: the server's address; nil loses every notification, so that only the history has them.
+    /// - Parameter url: the server's address. Nil loses every notification, so that only the history has them.
     public init?(to url: String?, _ accidents: Accidents = Accidents()) {
         poster = url.flatMap { NotificationPoster(url: $0) }
         guard (url == nil) == (poster == nil) else { return nil }
@@ -47,13 +48,13 @@ public final class NotificationDelivery: Sendable {
 
     public var tally: Tally { state.withLock { $0.tally } }
 
-    /// Adds a notification. The function fits `AppStoreSimulation.Options.notified`.
+    /// Adds a notification to post. The function's type is that of `AppStoreSimulation.Options.notified`.
     public func add(_ notification: SignedNotification) { continuation.yield(notification) }
 
-    /// Ends the notifications. `run` returns once all are posted.
+    /// Ends the stream of notifications. `run` returns once all of them are posted.
     public func finish() { continuation.finish() }
 
-    /// Posts until `finish`, several at once.
+    /// Posts notifications, several at once, until `finish`.
     public func run(_ apple: AppStoreSimulation) async {
         await withTaskGroup(of: Void.self) { group in
             var underWay = 0
@@ -112,7 +113,7 @@ public final class NotificationDelivery: Sendable {
         return result
     }
 
-    /// Enters the result in the history. A notification that its store no longer knows has none.
+    /// Stores the result of a post in the notification history, if the store still knows the notification.
     private func enter(
         _ result: ToldNotification.AttemptResult, of notification: SignedNotification, _ apple: AppStoreSimulation
     ) {

@@ -3,9 +3,9 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Posts notifications as Apple does: one connection each, and an answer within some seconds.
+/// Posts notifications as Apple does: with a new connection for each, and with a limit of some seconds for the answer.
 struct NotificationPoster: Sendable {
-    /// The time for an answer. Apple waits a few seconds.
+    /// The longest wait for the server's answer. Apple's is some seconds.
     private static let timeout = TimeAmount.seconds(10)
 
     private let host: String
@@ -55,7 +55,7 @@ struct NotificationPoster: Sendable {
         return result
     }
 
-    /// The handler that reports once whether the answer's status is 200 to 206, as Apple wants it.
+    /// Reports once whether the server's answer has a status from 200 to 206, as Apple wants it.
     private final class AnswerReader: ChannelInboundHandler {
         typealias InboundIn = HTTPClientResponsePart
         private let answered: EventLoopPromise<ToldNotification.AttemptResult>

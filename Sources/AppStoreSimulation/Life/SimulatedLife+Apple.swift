@@ -1,6 +1,6 @@
-/// Changes that the App Store makes at their time.
+/// The events that the App Store causes.
 extension SimulatedLife {
-    /// Returns the subscription whose newest period this is; nil if it no longer depends on this period.
+    /// Returns the subscription whose newest period has this id; nil if it has a newer period, has ended or is revoked.
     private func subscription(ending id: String, in store: SimulatedStore) -> StoreSubscription? {
         guard let subscription = try? store.subscription(id), subscription.periods.last == id,
             !subscription.hasEnded, !subscription.isRevoked
@@ -13,7 +13,7 @@ extension SimulatedLife {
             return []
         }
         if subscription.expiresAt > store.now {
-            // The period was extended meanwhile.
+            // The store extended the period after this event was added.
             agenda.add(.periodEnds(id), at: subscription.expiresAt)
             return []
         }
@@ -78,7 +78,7 @@ extension SimulatedLife {
             store throws(SimulatedStore.Fault) in
             try store.reverseRefund(of: id)
         }
-        // A subscription that is in force again after a refund's reversal ends like any other.
+        // The reversal of a refund puts the subscription in force again, so its period ends at its time.
         if !happened.isEmpty { agenda.add(.periodEnds(id), at: max(store.now + 1, bought.expiresAt ?? store.now + 1)) }
         return happened
     }

@@ -1,17 +1,17 @@
 extension SimulatedLife {
-    /// The number of players, the length of their lives, and their habits.
+    /// The settings of a simulated life: its players, its length and the players' habits.
     public struct Plan: Sendable {
         public var players = 40
         public var days = 30
-        /// The milliseconds of a player's day. 2000 make a month in a minute.
+        /// The length of one simulated day in real milliseconds. With 2000 a month takes a minute.
         public var dayMilliseconds: Int64 = 86_400_000
         public var seed: UInt64 = 1
         public var environment = SimulatedEnvironment.production
-        /// The share of players whose game sets an account token.
+        /// The share of players whose purchases have an account token.
         public var tokenShare = 0.8
-        /// The share of players with whom somebody else shares a subscription.
+        /// The share of players who are family members, with subscriptions that somebody else bought.
         public var familyShare = 0.05
-        /// The share of renewals that cannot be paid for at first.
+        /// The share of renewals for which Apple's first charge fails.
         public var failureShare = 0.15
         /// The share of visits at which a player asks Apple to refund a purchase.
         public var refundShare = 0.05
@@ -23,11 +23,11 @@ extension SimulatedLife {
             self.appAppleID = appAppleID
         }
 
-        /// The days for which the App Store tries to be paid for a renewal. Apple tries for 60; here they are fewer, so
-        /// that a month shows the end.
+        /// The days for which the App Store tries to charge for a renewal. Apple tries for 60 days. Here they are
+        /// fewer, so that a simulated month shows the end.
         static let retryDays = 16.0
 
-        /// The app, whose id begins the ids of its goods.
+        /// The app. The ids of its products begin with its bundle id.
         var app: SimulatedApp {
             func plan(days: Int64, graceDays: Int64) -> SimulatedPlan {
                 SimulatedPlan(

@@ -1,5 +1,4 @@
-/// Changes that players make by themselves. A refused action does not happen: a purchase that is already refunded is
-/// not refunded again.
+/// The events that players cause. If the store refuses an action, such as a second refund, nothing happens.
 extension SimulatedLife {
     mutating func visit(_ number: Int, in store: inout SimulatedStore) -> [Happening] {
         let player = players[number]
@@ -19,7 +18,7 @@ extension SimulatedLife {
         return happened
     }
 
-    /// Performs an action. Nothing happens if the store refuses it.
+    /// Performs an action. Returns nothing if the store refuses it.
     func happens(
         _ account: SimulatedAccount, _ text: String, in store: inout SimulatedStore,
         _ act: (inout SimulatedStore) throws(SimulatedStore.Fault) -> Void
@@ -32,7 +31,7 @@ extension SimulatedLife {
         }
     }
 
-    /// Performs an action that leaves the player with a purchase.
+    /// Performs an action that gives the player a purchase. Returns nothing if the store refuses it.
     private mutating func buys(
         _ account: SimulatedAccount, _ text: String, in store: inout SimulatedStore,
         _ act: (inout SimulatedStore) throws(SimulatedStore.Fault) -> StoreTransaction
@@ -72,7 +71,7 @@ extension SimulatedLife {
         }
     }
 
-    /// Changes something of a subscription in force, now and then.
+    /// Changes a subscription in force, or leaves it as it is, by chance.
     private mutating func change(_ subscription: StoreSubscription, in store: inout SimulatedStore) -> [Happening] {
         let (account, id) = (subscription.account, subscription.originalID)
         guard subscription.renewal.isOn else {
@@ -100,7 +99,7 @@ extension SimulatedLife {
         return changeFromOutside(subscription, in: &store)
     }
 
-    /// Changes that the studio or the family makes.
+    /// Makes a change that comes from the studio or the family, by chance.
     private mutating func changeFromOutside(
         _ subscription: StoreSubscription, in store: inout SimulatedStore
     ) -> [Happening] {
@@ -135,7 +134,7 @@ extension SimulatedLife {
         }
     }
 
-    /// Expects the end of a new period.
+    /// Adds the end of a new period to the agenda.
     mutating func expectEnd(of period: StoreTransaction?) {
         guard let period, let expiresAt = period.expiresAt else { return }
         agenda.add(.periodEnds(period.id), at: expiresAt)

@@ -1,8 +1,8 @@
-/// Simulated players who buy, renew, lapse, fall into grace, change plans, ask for refunds and get them. A value: the
-/// same plan makes the same life.
+/// Simulated players who buy, renew, lapse, get a grace period, change plans, and ask for refunds. It is a value: equal
+/// plans make equal lives.
 ///
-/// `Plan.dayMilliseconds` is the length of a day. With short days a month passes in a minute, while all times stay
-/// those of the wall clock, as in Apple's sandbox.
+/// `Plan.dayMilliseconds` is the length of a day. With short days a month passes in a minute. All times stay real, as
+/// in Apple's sandbox.
 public struct SimulatedLife: Sendable {
     public let plan: Plan
     public let app: SimulatedApp
@@ -18,16 +18,16 @@ public struct SimulatedLife: Sendable {
         let isFamilyMember: Bool
     }
 
-    /// An event of the life, for people and for a program that submits purchases as a client would.
+    /// One event of the life, for people to read, and for a program that submits purchases as a client would.
     public struct Happening: Sendable {
         public let at: Int64
         public let account: String
         public let text: String
-        /// The transaction in the client's hands; nil if the player bought nothing.
+        /// The transaction that the client gets; nil if the player bought nothing.
         public let bought: StoreTransaction?
     }
 
-    /// Enters the app and its players' first visits.
+    /// Adds the app to the store, and the first visit of each player to the agenda.
     /// - Parameter start: milliseconds since 1970.
     public init(_ plan: Plan, startingAt start: Int64, in store: inout SimulatedStore) {
         self.plan = plan
@@ -45,11 +45,11 @@ public struct SimulatedLife: Sendable {
         }
     }
 
-    /// The time of the next event; nil once the life is over.
+    /// The time of the next event in milliseconds since 1970; nil if no event is left before the end.
     public var nextAt: Int64? { agenda.next.flatMap { $0 < end ? $0 : nil } }
 
-    /// Performs the events that are due by `now`, in order. Until the next call the store answers as of that time.
-    /// Otherwise the store would show a period as expired although the life has not come to its renewal yet.
+    /// Performs the events that are due by `now`, in order. Until the next call the store answers as of `now`. With a
+    /// later time it would show a period as expired before the life performs the renewal.
     public mutating func advance(to now: Int64, in store: inout SimulatedStore) -> [Happening] {
         var happened: [Happening] = []
         defer { store.livedUntil = min(now, end - 1) }
@@ -60,7 +60,7 @@ public struct SimulatedLife: Sendable {
         return happened
     }
 
-    /// Stops all changes; later events never happen.
+    /// Stops the life, and returns the final state of the store.
     public func stop(_ store: inout SimulatedStore) -> StoreSummary {
         let at = min(store.now, end - 1)
         store.livedUntil = at
@@ -84,7 +84,7 @@ public struct SimulatedLife: Sendable {
         }
     }
 
-    /// A UUID of version 4, in lower case.
+    /// Returns a UUID of version 4, in lower case.
     private static func uuid(_ random: inout SplitMix64) -> String {
         var store = SimulatedStore(seed: random.next())
         return store.nextUUID()

@@ -1,14 +1,14 @@
 /// The App Store Server API's answer to one request.
 enum ServerAPIAnswer: Sendable {
-    /// 200, with a JSON body.
+    /// HTTP 200 with a JSON body.
     case json(String)
-    /// 200 or 202, without a body.
+    /// HTTP 200 or 202 without a body.
     case done(status: Int)
     case error(ServerAPIFault)
     case unauthorized
 }
 
-/// A fault with Apple's `errorCode`, whose first three digits are the HTTP status.
+/// An error with Apple's `errorCode`, whose first three digits are the HTTP status.
 struct ServerAPIFault: Error, Sendable, Equatable {
     let code: Int
     var message = "Simulated."
@@ -31,8 +31,8 @@ struct ServerAPIFault: Error, Sendable, Equatable {
     static let invalidSampleContentProvided = ServerAPIFault(code: 4_000_041)
     static let invalidRefundPreference = ServerAPIFault(code: 4_000_044)
     static let familyTransaction = ServerAPIFault(code: 4_000_185)
-    /// Apple names this fault and the next without a number. Here they have the two numbers before Apple's 4000209, and
-    /// are final like it.
+    /// Apple documents this error and the next one without a number. Here they have the two numbers before 4000209,
+    /// Apple's next error. Like it they are final.
     static let percentageOutOfRange = ServerAPIFault(code: 4_000_207)
     static let percentageOfUndelivered = ServerAPIFault(code: 4_000_208)
     static let percentageOfSubscription = ServerAPIFault(code: 4_000_209)

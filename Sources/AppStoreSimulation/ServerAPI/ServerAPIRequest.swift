@@ -1,7 +1,7 @@
 import Foundation
 
-/// An endpoint that the simulated App Store counts and fails separately. The raw value is its name in counters, in the
-/// log and in the control API.
+/// An endpoint for which the simulated App Store has a count and a behaviour of its own. The raw value is the
+/// endpoint's name in counters, in the log and in the control API.
 public enum SimulatedEndpoint: String, Sendable, Hashable, Codable, CaseIterable {
     case verifyReceipt = "verify_receipt"
     /// Get Transaction Info.
@@ -24,7 +24,8 @@ public enum SimulatedEndpoint: String, Sendable, Hashable, Codable, CaseIterable
 /// A request to the App Store Server API.
 struct ServerAPIRequest {
     let endpoint: SimulatedEndpoint
-    /// The id of the transaction or order, or a test's token; empty for notification history and a new test.
+    /// The id of the transaction or the order, or the token of a test notification. Empty for the notification history
+    /// and for a new test notification.
     let id: String
     let query: [(name: String, value: String)]
     let body: [UInt8]
@@ -57,7 +58,7 @@ struct ServerAPIRequest {
         self.body = body
     }
 
-    /// Returns all values of a parameter.
+    /// Returns all values of a query parameter.
     func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
 
     func value(_ name: String) -> String? { values(name).last }

@@ -1,8 +1,8 @@
 extension StoreAnswers {
     private static let productTypes = ["NON_CONSUMABLE", "CONSUMABLE", "NON_RENEWABLE", "AUTO_RENEWABLE"]
 
-    /// Makes a `HistoryResponse`, version 2. A revision names the modification of the last transaction on the pages
-    /// read so far.
+    /// Returns a `HistoryResponse`, version 2. Its revision contains the modification number of the last transaction
+    /// that the client has read.
     func history(_ request: ServerAPIRequest) throws -> String {
         let account = try transaction(request.id).account
         let isDescending = try isDescending(request)
@@ -35,7 +35,7 @@ extension StoreAnswers {
         text.hasPrefix("r") ? Int(text.dropFirst()) : nil
     }
 
-    /// The query parameters that choose transactions.
+    /// The query parameters that filter the transactions.
     private struct HistoryFilter {
         private let from: Int64?
         private let until: Int64?

@@ -4,8 +4,8 @@ extension StoreAnswers {
     /// Returns the number of days that Apple keeps notifications.
     private static func keptDays(_ environment: SimulatedEnvironment) -> Int64 { environment == .sandbox ? 30 : 180 }
 
-    /// Makes a `NotificationHistoryResponse`, oldest first. A pagination token holds the place of the next
-    /// notification, and is valid only with the same request body.
+    /// Returns a `NotificationHistoryResponse`, oldest first. Its pagination token contains the index of the next
+    /// notification, and is valid only with an equal request body.
     func notifications(_ request: ServerAPIRequest) throws -> String {
         let question = try NotificationQuestion(request.body)
         guard question.from >= now - Self.keptDays(environment) * 86_400_000 else {
@@ -30,7 +30,7 @@ extension StoreAnswers {
         return answer.finished()
     }
 
-    /// Makes a `CheckTestNotificationResponse`.
+    /// Returns a `CheckTestNotificationResponse`.
     func testStatus(_ token: String) throws -> String {
         let kept = store.notifications.last {
             $0.notification.type == "TEST" && $0.notification.bundleID == bundleID
@@ -58,7 +58,7 @@ extension StoreAnswers {
         return index
     }
 
-    /// Makes a `NotificationHistoryResponseItem`.
+    /// Returns a `NotificationHistoryResponseItem`.
     private func item(_ kept: ToldNotification) throws -> String {
         let notification = kept.notification
         let signed = (
@@ -74,7 +74,7 @@ extension StoreAnswers {
     }
 }
 
-/// `NotificationHistoryRequest`.
+/// The body of a request to Get Notification History: `NotificationHistoryRequest`.
 private struct NotificationQuestion {
     let from: Int64
     let until: Int64
@@ -82,7 +82,7 @@ private struct NotificationQuestion {
     let subtype: String?
     let transactionID: String?
     let onlyFailures: Bool
-    /// The hash of the request's body, which shows whether a token belongs to another question.
+    /// The hash of the request's body. A pagination token with another hash belongs to another request body.
     let hash: String
 
     init(_ body: [UInt8]) throws {

@@ -1,9 +1,8 @@
 import Encodings
 
-/// Answers requests of the App Store Server API from the store. It reads under the store's lock, and signs outside of
-/// it.
+/// Answers the requests of the App Store Server API from the store's state.
 struct StoreAnswers {
-    /// The most transactions or notifications of a page.
+    /// The most transactions or notifications on a page.
     static let pageSize = 20
 
     let store: SimulatedStore
@@ -11,10 +10,10 @@ struct StoreAnswers {
     let environment: SimulatedEnvironment
     /// The time of the answer, in milliseconds since 1970.
     let now: Int64
-    /// Returns the JWS of claims.
+    /// Returns the JWS with these claims.
     let sign: (String) throws -> String
 
-    /// Returns the answer to a request. Nothing in the store changes here; see `StoreChanges`.
+    /// Returns the answer to a request that changes nothing in the store. `StoreChanges` answers the others.
     func answer(_ request: ServerAPIRequest) throws -> ServerAPIAnswer {
         switch request.endpoint {
         case .transactions:
@@ -29,7 +28,7 @@ struct StoreAnswers {
         }
     }
 
-    /// Returns a transaction of this app, in this environment.
+    /// Returns a transaction of this app in this environment.
     func transaction(_ id: String) throws(ServerAPIFault) -> StoreTransaction {
         guard !id.isEmpty, id.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { throw .invalidTransactionID }
         guard let found = store.transactions[id], found.account.bundleID == bundleID,
@@ -38,7 +37,7 @@ struct StoreAnswers {
         return found
     }
 
-    /// The first fields of each list about one customer.
+    /// The first fields of every answer that lists one customer's transactions.
     var heading: ClaimsText {
         var heading = ClaimsText()
         heading.add("bundleId", bundleID)
@@ -47,14 +46,15 @@ struct StoreAnswers {
         return heading
     }
 
-    /// Makes an `OrderLookupResponse`. Only Production has orders. An unknown order is an answer, not an error.
+    /// Returns an `OrderLookupResponse`. Only Production has orders. For an unknown order it has status 1, and is not
+    /// an error.
     private func lookup(_ orderID: String) throws -> String {
         let found = store.byOrder[orderID].flatMap { try? transaction($0) }
         guard environment == .production, let found else { return #"{"status":1}"# }
         return #"{"status":0,"signedTransactions":["\#(try sign(found.claims(signedAt: now)))"]}"#
     }
 
-    /// Makes a `StatusResponse`.
+    /// Returns a `StatusResponse`.
     private func statuses(_ request: ServerAPIRequest) throws -> String {
         let account = try transaction(request.id).account
         let wanted = try request.values("status").map { text in

@@ -1,6 +1,6 @@
 import Encodings
 
-/// Requests of the App Store Server API that change the store.
+/// Performs the requests of the App Store Server API that change the store.
 enum StoreChanges {
     private static let deliveryStatuses: Set<String> = [
         "DELIVERED", "UNDELIVERED_QUALITY_ISSUE", "UNDELIVERED_WRONG_ITEM", "UNDELIVERED_SERVER_OUTAGE",
@@ -13,7 +13,7 @@ enum StoreChanges {
         return .done(status: 200)
     }
 
-    /// Performs Send Consumption Information, version 2. Returns 202 for a report that Apple accepts.
+    /// Performs Send Consumption Information, version 2. Returns status 202 for a report that Apple accepts.
     static func consumption(
         of transaction: StoreTransaction, _ body: [UInt8], in store: inout SimulatedStore
     ) throws -> ServerAPIAnswer {

@@ -1,7 +1,8 @@
 import NIOCore
 
 extension VerifyReceiptService {
-    /// - Parameter authorization: the header's value.
+    /// Returns the answer to a request of the App Store Server API.
+    /// - Parameter authorization: the value of the `Authorization` header.
     func answer(_ request: ServerAPIRequest, authorization: String?, on turn: ConnectionTurn) -> PlannedAnswer {
         let environment = turn.endpoint
         let date = now()
@@ -15,7 +16,7 @@ extension VerifyReceiptService {
             return (opening, step, request.endpoint == .transactions ? state.transaction(request.id) : nil)
         }
         var answer = ServerAPIAnswer.unauthorized
-        // A request changes the store only if Apple answers, so not during an outage.
+        // A request changes the store only if Apple's ordinary answer goes out, so not during an outage.
         if let token, opening.forced == nil, step.answer.isGenuine {
             answer = self.answer(request, known, token, on: turn)
         }
@@ -33,12 +34,12 @@ extension VerifyReceiptService {
         return PlannedAnswer(wire: wire, delay: opening.latency + step.delayNanoseconds)
     }
 
-    /// - Parameter known: a registered transaction, which comes before the store's.
+    /// - Parameter known: the registered transaction with the request's id. It comes before the store's transaction.
     private func answer(
         _ request: ServerAPIRequest, _ known: KnownTransaction?, _ token: SimulatedToken, on turn: ConnectionTurn
     ) -> ServerAPIAnswer {
         if let known, known.environment == turn.endpoint, known.bundleID == token.bundleID {
-            // A JWS needs no escape.
+            // A JWS has no character that JSON escapes.
             return .json("{\"signedTransactionInfo\":\"\(known.signedTransactionInfo)\"}")
         }
         do {
@@ -52,7 +53,7 @@ extension VerifyReceiptService {
 }
 
 extension SimulatedStep.Answer {
-    /// True if Apple's answer is worked out, because it is sent whole or in part.
+    /// True if the answer contains Apple's ordinary answer, whole or in part.
     fileprivate var isGenuine: Bool {
         switch self {
         case .genuine, .emptyInApp, .halfBody, .slowDrip: true

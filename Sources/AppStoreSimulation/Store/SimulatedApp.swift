@@ -4,8 +4,8 @@ public struct SimulatedApp: Sendable, Hashable, Codable {
     public let appAppleID: Int64
     /// The products by id.
     public let products: [String: SimulatedProduct]
-    /// Whether an address for version 2 notifications is set. Without one no notification is kept, and their history is
-    /// answered 4040007.
+    /// True if the app has an address for version 2 notifications. Without it the store makes no notifications, and Get
+    /// Notification History answers 4040007.
     public var hasNotificationURL = true
 
     public init(bundleID: String, appAppleID: Int64, products: [SimulatedProduct]) {
@@ -21,7 +21,7 @@ public struct SimulatedApp: Sendable, Hashable, Codable {
         case hasNotificationURL = "has_notification_url"
     }
 
-    /// Reads the products from a list in JSON.
+    /// Reads the JSON form, in which `products` is a list.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -55,8 +55,8 @@ public struct SimulatedProduct: Sendable, Hashable, Codable {
         plan = nil
     }
 
-    /// Reads JSON that needs an id. With a plan it is a subscription, else a consumable unless its `kind` says
-    /// otherwise, in Apple's numbers.
+    /// Reads the JSON form, which needs an `id`. With a `plan` the product is a subscription. Without it, `kind` is
+    /// Apple's number of the product type, and is a consumable if it is missing.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         id = try container.decode(String.self, forKey: .id)
@@ -76,10 +76,11 @@ public struct SimulatedProduct: Sendable, Hashable, Codable {
 }
 
 public struct SimulatedPlan: Sendable, Hashable, Codable {
-    /// `subscriptionGroupIdentifier`: a customer has one subscription in each group.
+    /// The `subscriptionGroupIdentifier`. A customer has at most one subscription in force in each group.
     public let groupID: String
     public let periodMilliseconds: Int64
-    /// The milliseconds for which access goes on if a renewal cannot be paid for; 0 if the app has no grace period.
+    /// The milliseconds of access after the period's end while Apple cannot charge the customer; 0 without a grace
+    /// period.
     public let graceMilliseconds: Int64
 
     public init(groupID: String, periodMilliseconds: Int64, graceMilliseconds: Int64 = 0) {
@@ -96,7 +97,7 @@ public struct SimulatedPlan: Sendable, Hashable, Codable {
 }
 
 public struct SimulatedPrice: Sendable, Hashable, Codable {
-    /// The price of one unit, in thousandths of the currency's unit.
+    /// The price of one unit, in thousandths of the currency's main unit.
     public let milliunits: Int64
     /// The currency's ISO 4217 code.
     public let currency: String
@@ -110,7 +111,7 @@ public struct SimulatedPrice: Sendable, Hashable, Codable {
     }
 }
 
-/// An Apple account as one app sees it.
+/// An Apple account in one app and one environment.
 public struct SimulatedAccount: Sendable, Hashable, Codable {
     public let bundleID: String
     public let name: String

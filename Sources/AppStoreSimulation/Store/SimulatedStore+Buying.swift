@@ -2,8 +2,8 @@ extension SimulatedStore {
     private static let firstProductionID: Int64 = 350_000_000_000_000
     private static let firstSandboxID: Int64 = 2_000_000_000_000_000
 
-    /// Sells a product to a customer. Apple notifies with ONE_TIME_CHARGE or SUBSCRIBED, or with OFFER_REDEEMED for an
-    /// offer code.
+    /// Sells a product to a customer. The notification is ONE_TIME_CHARGE or SUBSCRIBED, or OFFER_REDEEMED for an offer
+    /// code.
     @discardableResult
     public mutating func buy(
         _ productID: String, by account: SimulatedAccount, _ terms: SimulatedTerms = SimulatedTerms()
@@ -25,7 +25,7 @@ extension SimulatedStore {
         return bought
     }
 
-    /// Restores a non-consumable under a new id. Apple sends no notification of that.
+    /// Restores a non-consumable under a new id. Apple sends no notification of a restore.
     @discardableResult
     public mutating func restore(_ id: String) throws(Fault) -> StoreTransaction {
         let known = try transaction(id)
@@ -35,16 +35,16 @@ extension SimulatedStore {
         return restored
     }
 
-    /// Finishes a purchase, as the client or the server does. A finished consumable leaves the receipt.
+    /// Finishes a purchase, as the client or the server does. A finished consumable is no longer in the receipt.
     public mutating func finish(_ id: String) throws(Fault) {
         var finished = try transaction(id)
         guard !finished.isFinished else { return }
         finished.isFinished = true
-        // `keep` is not called, because a transaction history does not show this change.
+        // Not `keep`, because Get Transaction History does not show that a transaction was finished.
         transactions[id] = finished
     }
 
-    /// Adds a period: the first of a subscription, the first after a gap, or the next.
+    /// Adds a period: the first one of a subscription, the next one, or the first one after a gap.
     mutating func addPeriod(
         of product: SimulatedProduct, to earlier: StoreSubscription?, _ account: SimulatedAccount,
         _ terms: SimulatedTerms
@@ -64,8 +64,8 @@ extension SimulatedStore {
     }
 
     /// - Parameters:
-    ///   - original: the original transaction; nil for a purchase that refers to no other.
-    ///   - renewedAt: the end of the period before, if the App Store renews by itself; nil otherwise.
+    ///   - original: the original transaction; nil if the purchase is its own original.
+    ///   - renewedAt: the end of the period before, if the App Store renews the subscription; nil if the customer buys.
     func makeTransaction(
         _ product: SimulatedProduct, number: Int64, _ buyer: (account: SimulatedAccount, terms: SimulatedTerms),
         after: (original: StoreTransaction?, renewedAt: Int64?)
@@ -80,7 +80,7 @@ extension SimulatedStore {
             isRenewal: after.renewedAt != nil, number: number)
     }
 
-    /// Makes a copy of an earlier purchase, under an id and an original of its own.
+    /// Makes a copy of an earlier period. The copy has an id of its own, and is its own original transaction.
     func makeCopy(of bought: StoreTransaction, number: Int64, _ terms: SimulatedTerms) -> StoreTransaction {
         let first = bought.account.environment == .sandbox ? Self.firstSandboxID : Self.firstProductionID
         let id = String(first + number)
@@ -99,7 +99,7 @@ extension SimulatedStore {
 }
 
 extension StoreSubscription {
-    /// Begins a paid period, which replaces the subscription's earlier state.
+    /// Begins a paid period, and replaces the subscription's earlier state.
     mutating func begin(_ period: StoreTransaction) {
         periods.append(period.id)
         product = period.product

@@ -1,18 +1,17 @@
 extension SimulatedStore {
     static let wholePercent = 100_000
 
-    /// Enters a customer's request for a refund: CONSUMPTION_REQUEST.
+    /// Enters a customer's request for a refund. The notification is CONSUMPTION_REQUEST.
     /// - Parameter reason: `UNINTENDED_PURCHASE`, `FULFILLMENT_ISSUE`, `UNSATISFIED_WITH_PURCHASE`, `LEGAL`, `OTHER`.
     public mutating func requestRefund(of id: String, reason: String = "UNINTENDED_PURCHASE") throws(Fault) {
         notify("CONSUMPTION_REQUEST", of: try transaction(id)) { $0.consumptionRequestReason = reason }
     }
 
-    /// Refunds a purchase: REFUND. A later, larger part replaces the part refunded before, because the percentage is
-    /// the total.
+    /// Refunds a purchase, whole or in part. The notification is REFUND. A second refund must have a larger share,
+    /// because the share is the total of both.
     /// - Parameters:
     ///   - milliPercent: the share of the whole quantity, in thousandths of a percent; nil for all of it.
-    ///   - subtype: `SEATS` if only seats of a group were returned, which takes nothing from the customer; nil
-    ///     otherwise.
+    ///   - subtype: `SEATS` if the customer returned only seats of a group, and so lost nothing; nil otherwise.
     public mutating func refund(_ id: String, milliPercent: Int? = nil, subtype: String? = nil) throws(Fault) {
         var refunded = try transaction(id)
         let share = milliPercent ?? Self.wholePercent
@@ -26,7 +25,7 @@ extension SimulatedStore {
         notify("REFUND", subtype, of: refunded)
     }
 
-    /// Reverses the last refund, because of a dispute: REFUND_REVERSED. A smaller part from before stays refunded.
+    /// Reverses the last refund after a dispute. The notification is REFUND_REVERSED. An earlier, smaller refund stays.
     public mutating func reverseRefund(of id: String) throws(Fault) {
         var kept = try transaction(id)
         guard kept.revocation != nil else { throw .notRefunded(id) }
@@ -35,12 +34,12 @@ extension SimulatedStore {
         notify("REFUND_REVERSED", of: kept)
     }
 
-    /// Refuses the customer's request for a refund: REFUND_DECLINED.
+    /// Refuses the customer's request for a refund. The notification is REFUND_DECLINED.
     public mutating func declineRefund(of id: String) throws(Fault) {
         notify("REFUND_DECLINED", of: try transaction(id))
     }
 
-    /// Ends family sharing for a member who did not buy it: REVOKE.
+    /// Ends family sharing for a family member. The notification is REVOKE. Throws if the customer bought the purchase.
     public mutating func revoke(_ id: String) throws(Fault) {
         var revoked = try transaction(id)
         guard !revoked.isPurchased else { throw .notFamilyShared(id) }
@@ -52,7 +51,7 @@ extension SimulatedStore {
     private mutating func takeBack(_ transaction: StoreTransaction, isRevoked: Bool) {
         keep(transaction)
         if transaction.product.plan != nil {
-            // The copies of the period under another original have the same refund.
+            // The copies of this period that `convert` made get the refund too.
             for var copy in transactions.values
             where copy.number == transaction.number && copy.id != transaction.id && copy.product.plan != nil {
                 copy.revocation = transaction.revocation

@@ -1,6 +1,6 @@
 extension SimulatedStore {
-    /// Renews a subscription: DID_RENEW, with BILLING_RECOVERY if Apple could not renew it for a while. The next period
-    /// begins at the end of the last one, or now after a gap without access.
+    /// Renews a subscription. The notification is DID_RENEW, with BILLING_RECOVERY if Apple could not charge before.
+    /// The next period begins at the end of the last one. After a gap without access it begins now.
     @discardableResult
     public mutating func renew(_ id: String) throws(Fault) -> StoreTransaction {
         let earlier = try subscription(id)
@@ -22,7 +22,7 @@ extension SimulatedStore {
         return next
     }
 
-    /// Turns automatic renewal on or off for the customer: DID_CHANGE_RENEWAL_STATUS.
+    /// Turns automatic renewal on or off for the customer. The notification is DID_CHANGE_RENEWAL_STATUS.
     public mutating func setRenewal(of id: String, isOn: Bool) throws(Fault) {
         try change(id, "DID_CHANGE_RENEWAL_STATUS", isOn ? "AUTO_RENEW_ENABLED" : "AUTO_RENEW_DISABLED") {
             $0.renewal.isOn = isOn
@@ -30,7 +30,8 @@ extension SimulatedStore {
         }
     }
 
-    /// Fails to renew for want of money: DID_FAIL_TO_RENEW, with GRACE_PERIOD if the plan has a grace period.
+    /// Fails to charge for a renewal. The notification is DID_FAIL_TO_RENEW, with GRACE_PERIOD if the plan has a grace
+    /// period.
     public mutating func failToRenew(_ id: String) throws(Fault) {
         let grace = try subscription(id).product.plan?.graceMilliseconds ?? 0
         try change(id, "DID_FAIL_TO_RENEW", grace > 0 ? "GRACE_PERIOD" : nil) {
@@ -40,12 +41,12 @@ extension SimulatedStore {
         }
     }
 
-    /// Ends the grace period, while the App Store goes on trying to be paid: GRACE_PERIOD_EXPIRED.
+    /// Ends the grace period. The App Store still tries to charge. The notification is GRACE_PERIOD_EXPIRED.
     public mutating func endGrace(_ id: String) throws(Fault) {
         try change(id, "GRACE_PERIOD_EXPIRED", nil) { $0.renewal.graceExpiresAt = nil }
     }
 
-    /// Ends a subscription: EXPIRED.
+    /// Ends a subscription. The notification is EXPIRED.
     public mutating func expire(_ id: String, _ end: StoreSubscription.End = .customerCancelled) throws(Fault) {
         try change(id, "EXPIRED", end.subtype) {
             $0.renewal.isOn = false
@@ -56,7 +57,8 @@ extension SimulatedStore {
         }
     }
 
-    /// Upgrades to a dearer plan at once: DID_CHANGE_RENEWAL_PREF with UPGRADE. The rest of the period is given up.
+    /// Upgrades to a more expensive plan at once. The rest of the period is lost. The notification is
+    /// DID_CHANGE_RENEWAL_PREF with UPGRADE.
     @discardableResult
     public mutating func upgrade(_ id: String, to productID: String) throws(Fault) -> StoreTransaction {
         let earlier = try subscription(id)
@@ -72,8 +74,8 @@ extension SimulatedStore {
         return bought
     }
 
-    /// Downgrades to a cheaper plan with the next renewal: DID_CHANGE_RENEWAL_PREF with DOWNGRADE, or without a subtype
-    /// if the product is the present one and an earlier choice is taken back.
+    /// Downgrades to a cheaper plan at the next renewal, or takes an earlier downgrade back if `productID` is the
+    /// present product. The notification is DID_CHANGE_RENEWAL_PREF. It has the subtype DOWNGRADE for a downgrade.
     public mutating func downgrade(_ id: String, to productID: String) throws(Fault) {
         let earlier = try subscription(id)
         let product = try product(productID, of: earlier.account.bundleID)
@@ -83,14 +85,14 @@ extension SimulatedStore {
         }
     }
 
-    /// Asks the customer to agree to a higher price, or enters the consent: PRICE_INCREASE.
+    /// Asks the customer to agree to a higher price, or enters the consent. The notification is PRICE_INCREASE.
     public mutating func raisePrice(of id: String, isAgreed: Bool) throws(Fault) {
         try change(id, "PRICE_INCREASE", isAgreed ? "ACCEPTED" : "PENDING") {
             $0.renewal.priceIncreaseStatus = isAgreed ? 1 : 0
         }
     }
 
-    /// Extends the newest period at the studio's expense: RENEWAL_EXTENDED.
+    /// Extends the newest period at the studio's expense. The notification is RENEWAL_EXTENDED.
     public mutating func extend(_ id: String, milliseconds: Int64) throws(Fault) {
         let earlier = try subscription(id)
         var last = try transaction(earlier.periods.last ?? id)
@@ -100,10 +102,10 @@ extension SimulatedStore {
         try change(id, "RENEWAL_EXTENDED", nil) { $0.expiresAt = expiresAt }
     }
 
-    /// Reports the newest period under another original from now on, as after a conversion between plans or to Family
-    /// Sharing. The copy has another transaction id, and the same order, purchase and expiry. Apple reports it as a
-    /// subscription that begins.
-    /// - Parameter namesPrevious: whether the copy names the original that it continues.
+    /// Copies the newest period to another original transaction, as Apple does after a change to other plans or to
+    /// Family Sharing. The copy has another transaction id, and the same order, purchase date and expiry date as the
+    /// period. Apple reports the copy as the begin of a subscription.
+    /// - Parameter namesPrevious: true if the copy names the original transaction that it continues.
     @discardableResult
     public mutating func convert(_ id: String, namesPrevious: Bool) throws(Fault) -> StoreTransaction {
         var earlier = try subscription(id)

@@ -1,11 +1,11 @@
-/// The simulated App Store's state: apps, customers, their purchases, and notifications. A value without a clock or a
-/// random generator: the same calls with the same times make the same ids and the same notifications.
+/// The simulated App Store's state: apps, customers, their purchases, and notifications. It is a value without a clock.
+/// With equal seeds, equal calls at equal times make equal ids and notifications.
 public struct SimulatedStore: Sendable {
     /// The time of the next change, in milliseconds since 1970.
     public var now: Int64 = 0
     public internal(set) var apps: [String: SimulatedApp] = [:]
-    /// The time up to which a simulated life has been lived, in milliseconds since 1970. The store answers later
-    /// questions as of that time. Nil if time goes on by itself.
+    /// The time up to which `SimulatedLife` has performed its events, in milliseconds since 1970. The store answers
+    /// later requests as of this time. Nil without a simulated life.
     public var livedUntil: Int64?
     /// The transactions by id.
     public internal(set) var transactions: [String: StoreTransaction] = [:]
@@ -13,7 +13,7 @@ public struct SimulatedStore: Sendable {
     public internal(set) var subscriptions: [String: StoreSubscription] = [:]
     /// The notifications, oldest first.
     public internal(set) var notifications: [ToldNotification] = []
-    /// The reports of consumption, by transaction id, oldest first.
+    /// The reports to Send Consumption Information by transaction id, oldest first.
     public internal(set) var consumption: [String: [ConsumptionInformation]] = [:]
     /// The ids of an account's transactions, oldest first.
     var byAccount: [SimulatedAccount: [String]] = [:]
@@ -28,24 +28,24 @@ public struct SimulatedStore: Sendable {
         case unknownProduct(String)
         case unknownTransaction(String)
         case unknownNotification(String)
-        /// The product or transaction is of another kind than this needs.
+        /// The product or the transaction is not an auto-renewable subscription.
         case notASubscription(String)
-        /// The account has a subscription in force in that group. Its plan is changed instead.
+        /// The account has a subscription in force in the product's group. `upgrade` and `downgrade` change its plan.
         case alreadySubscribed(String)
-        /// The purchase is no non-consumable, and only such a one gets another id.
+        /// The purchase is not a non-consumable. Only a non-consumable gets another id when it is restored.
         case notRestorable(String)
         case notFamilyShared(String)
         case alreadyRefunded(String)
         case notRefunded(String)
     }
 
-    /// - Parameter seed: the seed of the ids. Stores whose ids must differ have seeds that differ modulo 8000.
+    /// - Parameter seed: the seed of the ids. Two stores have different ids if their seeds differ modulo 8000.
     public init(seed: UInt64 = 1) {
         random = SplitMix64(seed: seed)
         lastNumber = 100_000_000_000 + Int64(seed % 8000) * 100_000_000
     }
 
-    /// Enters an app, or replaces it.
+    /// Adds an app, or replaces the app with its bundle id.
     public mutating func add(_ app: SimulatedApp) { apps[app.bundleID] = app }
 
     func app(_ bundleID: String) throws(Fault) -> SimulatedApp {
@@ -63,7 +63,8 @@ public struct SimulatedStore: Sendable {
         return transaction
     }
 
-    /// - Parameter id: the transaction id of any period.
+    /// Returns a subscription.
+    /// - Parameter id: the transaction id of any of its periods.
     func subscription(_ id: String) throws(Fault) -> StoreSubscription {
         let original = try transaction(id).originalID
         guard let subscription = subscriptions[original] else { throw .notASubscription(id) }
@@ -87,7 +88,7 @@ public struct SimulatedStore: Sendable {
         return lastNumber
     }
 
-    /// Stores a new or changed transaction as the newest change in its account's history.
+    /// Stores a new or changed transaction, as the newest one in Get Transaction History.
     mutating func keep(_ transaction: StoreTransaction) {
         lastModification += 1
         var transaction = transaction
@@ -98,7 +99,7 @@ public struct SimulatedStore: Sendable {
         }
     }
 
-    /// Makes a UUID of version 4, in lower case.
+    /// Returns a UUID of version 4, in lower case.
     mutating func nextUUID() -> String {
         let high = random.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         let low = random.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000

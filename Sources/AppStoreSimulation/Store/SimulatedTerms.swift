@@ -1,15 +1,15 @@
-/// The terms that a customer agrees to beside the product.
+/// The terms of one purchase, beside its product.
 public struct SimulatedTerms: Sendable, Hashable {
     /// The units in one transaction.
     public var quantity = 1
-    /// A UUID that the app sets, `appAccountToken`; nil without one.
+    /// The `appAccountToken`, a UUID that the app sets; nil without one.
     public var accountToken: String?
-    /// The price in place of the product's; nil takes the product's.
+    /// The price of one unit; nil for the product's price.
     public var price: SimulatedPrice?
     public var offer: SimulatedOffer?
-    /// `inAppOwnershipType`.
+    /// The `inAppOwnershipType`.
     public var ownership = SimulatedPurchase.OwnershipType.purchased.rawValue
-    /// `previousOriginalTransactionId`: the subscription that this one continues; nil for none.
+    /// The `previousOriginalTransactionId`: the subscription that this purchase continues; nil for none.
     public var previousOriginalTransactionID: String?
 
     public init(accountToken: String? = nil, quantity: Int = 1, offer: SimulatedOffer? = nil) {
@@ -20,9 +20,9 @@ public struct SimulatedTerms: Sendable, Hashable {
 }
 
 public struct SimulatedOffer: Sendable, Hashable, Codable {
-    /// 1 introductory, 2 promotional, 3 offer code, 4 win-back.
+    /// The offer's type: 1 introductory, 2 promotional, 3 offer code, 4 win-back.
     public let type: Int
-    /// `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT`.
+    /// `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT` or nil.
     public let discountType: String?
     public let identifier: String?
 

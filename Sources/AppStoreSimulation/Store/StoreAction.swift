@@ -1,7 +1,7 @@
 /// A change of the store in the form of the control API.
 ///
 /// `{"action":"buy","bundle_id":"…","account":"lena","product":"gems","token":"…","quantity":3,"offer":{"type":1}}`,
-/// `{"action":"refund","transaction_id":"…","milli_percent":33333}` and the like; see `Name`.
+/// `{"action":"refund","transaction_id":"…","milli_percent":33333}` and so on; `Name` lists all actions.
 struct StoreAction: Decodable {
     enum Name: String, Decodable, CaseIterable {
         case buy
@@ -26,14 +26,14 @@ struct StoreAction: Decodable {
         case send
     }
 
-    /// The error of an action without a field that it needs.
+    /// An action lacks a field that it needs.
     struct Missing: Error, CustomStringConvertible {
         let field: String
         var description: String { "\(field) is missing" }
     }
 
     let action: Name
-    /// The transaction, or any period of the subscription; nil without one.
+    /// The id of the transaction, or of any period of the subscription; nil for an action on neither.
     private let transactionID: String?
     private let bundleID: String?
     private let account: String?
@@ -43,12 +43,12 @@ struct StoreAction: Decodable {
     private let quantity: Int?
     private let offer: SimulatedOffer?
     private let ownership: String?
-    /// The end of an expiry (1 to 4), or the reason of a refund request (`UNINTENDED_PURCHASE` and so on).
+    /// The reason of the subscription's end (1 to 4), for `expire`; nil for another action.
     private let end: StoreSubscription.End?
     private let reason: String?
     private let milliseconds: Int64?
     private let milliPercent: Int?
-    /// The type of `send`, or `SEATS` for a refund.
+    /// The notification's type, for `send`; nil for another action.
     private let type: String?
     private let subtype: String?
 
@@ -71,7 +71,8 @@ struct StoreAction: Decodable {
         case subtype
     }
 
-    /// - Returns: the id of the transaction that it made or changed.
+    /// Performs the action.
+    /// - Returns: the id of the transaction that the action made or changed.
     func perform(in store: inout SimulatedStore) throws -> String {
         if action == .buy {
             let account = SimulatedAccount(

@@ -2,11 +2,11 @@ import Encodings
 import Foundation
 import Synchronization
 
-/// The store of a running simulation. It makes one change at a time, signs what it returns, and hands on the
-/// notifications of a change.
+/// Guards the store of a running simulation. It makes one change at a time, and passes on the change's notifications.
 final class StoreKeeper: Sendable {
     private let store: Mutex<SimulatedStore>
-    /// True once the store was changed. Before that no receipt is looked up, which keeps benchmarks fast.
+    /// True once the store was changed. Before that the simulation looks no receipt up in the store, which keeps
+    /// benchmarks fast.
     private let isInUse = Atomic(false)
     private let signer: SimulatedSigner?
     private let notified: (@Sendable (SignedNotification) -> Void)?
@@ -17,7 +17,7 @@ final class StoreKeeper: Sendable {
         self.notified = notified
     }
 
-    /// Performs a change of the store, and hands its notifications on before it returns.
+    /// Changes the store, and passes the notifications of the change on before it returns.
     func change<Result: Sendable>(
         now: Int64, _ change: (inout SimulatedStore) throws -> Result
     ) rethrows -> Result {
@@ -36,8 +36,9 @@ final class StoreKeeper: Sendable {
         try store.withLock { store in try body(store) }
     }
 
+    /// Returns notifications, oldest first.
     /// - Parameters:
-    ///   - first: the number of the oldest ones to leave out.
+    ///   - first: the number of the oldest notifications to leave out.
     ///   - limit: the most notifications to return.
     func notifications(from first: Int, limit: Int = .max) -> [SignedNotification] {
         read { Array($0.notifications.dropFirst(first).prefix(limit)) }.map(signed)
@@ -51,23 +52,25 @@ final class StoreKeeper: Sendable {
             transactionID: kept.transactionID, body: "{\"signedPayload\":\"\(payload)\"}")
     }
 
-    /// Returns the JWS of claims. Without a signer it is worthless, like `SimulatedSignature.dummy`.
+    /// Returns the JWS with these claims. Without a signer the JWS is worthless.
     func sign(_ claims: String) throws -> String {
         try signer?.signedTransaction(claims: claims) ?? Self.unsigned(claims)
     }
 
-    /// Returns the base64 for `receipt-data`.
+    /// Returns a receipt as the base64 for `receipt-data`.
     func encoded(_ receipt: SimulatedReceipt) -> String {
         guard let signer else { return receipt.base64Encoded() }
         return (try? receipt.base64Encoded(signer: signer.sign)) ?? receipt.base64Encoded()
     }
 
-    /// Returns the simulated present. Apple's clock stands at the time up to which the store's life was lived.
+    /// Returns the present for Apple's answers: `now`, or the end of the simulated life's last advance if that is
+    /// earlier.
     func present(_ now: Int64) -> Int64 {
         isInUse.load(ordering: .relaxed) ? read { min(now, $0.livedUntil ?? now) } : now
     }
 
-    /// Returns verifyReceipt's view of the customer whose receipt this is; nil if the store does not know the customer.
+    /// Returns what verifyReceipt knows about the customer to whom the receipt belongs; nil if the store does not know
+    /// the customer.
     func customer(showing evidence: SimulatedEvidence, now: Int64) -> (receipt: StoreReceipt, encoded: String)? {
         guard isInUse.load(ordering: .relaxed), let bundleID = evidence.bundleID,
             let found = read({ store in
@@ -75,7 +78,7 @@ final class StoreKeeper: Sendable {
                     holding: evidence.transactionIDs, of: bundleID, now: min(now, store.livedUntil ?? now))
             })
         else { return nil }
-        // Only answers about subscriptions have the newest receipt.
+        // Only an answer about subscriptions contains the newest receipt.
         return (found, found.renewals.isEmpty ? "" : encoded(found.newest))
     }
 
@@ -85,7 +88,7 @@ final class StoreKeeper: Sendable {
         return "\(header).\(Base64.encodeURL(Array(claims.utf8))).\(signature)"
     }
 
-    /// Returns the answer. Throws `ServerAPIFault` if Apple answers with an error.
+    /// Returns the answer to a request. Throws `ServerAPIFault` if Apple answers with an error.
     func answer(
         _ request: ServerAPIRequest, bundleID: String, environment: SimulatedEnvironment, now: Int64
     ) throws -> ServerAPIAnswer {
@@ -110,7 +113,8 @@ final class StoreKeeper: Sendable {
         }
     }
 
-    /// Makes a `SendTestNotificationResponse`. The notification is handed on before this returns.
+    /// Sends a test notification, and returns a `SendTestNotificationResponse`. The notification is passed on before
+    /// this function returns.
     private func sendTest(
         bundleID: String, environment: SimulatedEnvironment, now: Int64
     ) throws -> ServerAPIAnswer {
@@ -126,7 +130,7 @@ final class StoreKeeper: Sendable {
 
 /// A notification as Apple posts it.
 public struct SignedNotification: Sendable, Hashable {
-    /// `notificationUUID`.
+    /// The `notificationUUID`.
     public let id: String
     public let type: String
     public let subtype: String?

@@ -1,6 +1,6 @@
-/// One notification that the simulated App Store made, and its fate.
+/// A notification that the simulated App Store made, and the results of posting it.
 public struct ToldNotification: Sendable {
-    /// The server's answer as the notification history shows it.
+    /// The result of one post, as Get Notification History shows it.
     public enum AttemptResult: String, Sendable, Hashable, Codable, CaseIterable {
         case success = "SUCCESS"
         case timedOut = "TIMED_OUT"
@@ -15,19 +15,19 @@ public struct ToldNotification: Sendable {
     }
 
     public let notification: SimulatedNotification
-    /// The transaction; nil if the notification is about no purchase.
+    /// The id of the notification's transaction; nil if the notification is about no purchase.
     public let transactionID: String?
     let account: SimulatedAccount?
     public internal(set) var attempts: [Attempt] = []
 
-    /// The token that asks for the delivery of a TEST.
+    /// The token with which Get Test Notification Status names this notification.
     var testToken: String { "\(notification.id)_\(notification.signedDateMilliseconds)" }
 
     var reachedServer: Bool { attempts.contains { $0.result == .success } }
 }
 
 extension SimulatedStore {
-    /// Sends a TEST, which is about no purchase.
+    /// Makes a TEST notification, which is about no purchase.
     public mutating func sendTest(bundleID: String, environment: SimulatedEnvironment = .production) throws(Fault) {
         let app = try app(bundleID)
         guard app.hasNotificationURL else { return }
@@ -38,12 +38,12 @@ extension SimulatedStore {
         notifications.append(ToldNotification(notification: notification, transactionID: nil, account: nil))
     }
 
-    /// Sends any other notification of a transaction as it is, such as `METADATA_UPDATE`.
+    /// Makes a notification of a transaction that changes nothing, such as `METADATA_UPDATE`.
     public mutating func send(_ type: String, _ subtype: String? = nil, of id: String) throws(Fault) {
         notify(type, subtype, of: try transaction(id))
     }
 
-    /// Enters the result of posting a notification, for its history.
+    /// Adds the result of one post to a notification.
     public mutating func attempted(_ id: String, _ result: ToldNotification.AttemptResult) throws(Fault) {
         guard let index = notifications.lastIndex(where: { $0.notification.id == id }) else {
             throw .unknownNotification(id)
@@ -51,6 +51,7 @@ extension SimulatedStore {
         notifications[index].attempts.append(.init(at: now, result: result))
     }
 
+    /// Makes a notification, unless the app has no address for notifications.
     /// - Parameter transaction: the transaction after the change.
     mutating func notify(
         _ type: String, _ subtype: String? = nil, of transaction: StoreTransaction,

@@ -1,8 +1,8 @@
 import Encodings
 
-/// verifyReceipt's facts about a customer of the store, beside those in a receipt itself.
+/// The store's facts about a customer that verifyReceipt answers and that are not in the request's receipt.
 struct StoreReceipt: Sendable {
-    /// `pending_renewal_info`.
+    /// An entry of `pending_renewal_info`.
     struct PendingRenewal: Sendable {
         let subscription: StoreSubscription
         let isOver: Bool
@@ -10,20 +10,21 @@ struct StoreReceipt: Sendable {
 
     /// The purchases, newest first, without finished consumables.
     let purchases: [SimulatedPurchase]
-    /// The receipt to be signed for `latest_receipt`.
+    /// The customer's newest app receipt, for `latest_receipt`.
     let newest: SimulatedReceipt
     let renewals: [PendingRenewal]
 }
 
 extension SimulatedStore {
-    /// Returns the app receipt that an account's device would get now.
+    /// Returns the app receipt that the account's device would get from Apple now.
     public func receipt(of account: SimulatedAccount, createdAt: Int64) -> SimulatedReceipt {
         SimulatedReceipt(
             bundleID: account.bundleID, appAppleID: apps[account.bundleID]?.appAppleID ?? 0,
             environment: account.environment, creationDateMilliseconds: createdAt, purchases: purchases(of: account))
     }
 
-    /// Returns nil if the store knows none of these transactions of this app.
+    /// Returns the facts about the customer who has one of these transactions; nil if the store knows none of them in
+    /// this app.
     func receipt(holding ids: [String], of bundleID: String, now: Int64) -> StoreReceipt? {
         let known = ids.lazy.compactMap { self.transactions[$0] }.first { $0.account.bundleID == bundleID }
         guard let account = known?.account else { return nil }
@@ -41,7 +42,7 @@ extension SimulatedStore {
 }
 
 extension StoreTransaction {
-    /// The purchase as receipts and verifyReceipt show it. They do not show that a consumable was refunded.
+    /// The purchase as receipts and verifyReceipt show it. They do not show the refund of a consumable.
     var purchase: SimulatedPurchase {
         var purchase = SimulatedPurchase(
             transactionID: id, originalTransactionID: originalID, productID: product.id, quantity: terms.quantity,

@@ -1,6 +1,6 @@
-/// A subscription: its paid periods, and the state after the last of them.
+/// A subscription: its paid periods, and its state.
 public struct StoreSubscription: Sendable, Hashable {
-    /// The state in the words of the ledger's `subscriptions.state`.
+    /// The state of a subscription, with the values of the ledger's column `subscriptions.state`.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
         case active
         case gracePeriod = "grace_period"
@@ -8,7 +8,7 @@ public struct StoreSubscription: Sendable, Hashable {
         case expired
         case revoked
 
-        /// The status of Get All Subscription Statuses.
+        /// The status in Get All Subscription Statuses.
         public var status: Int {
             switch self {
             case .active: 1
@@ -20,7 +20,7 @@ public struct StoreSubscription: Sendable, Hashable {
         }
     }
 
-    /// The reason of a subscription's end: `expirationIntent`.
+    /// The reason of a subscription's end: Apple's `expirationIntent`.
     public enum End: Int, Sendable, Hashable, Codable, CaseIterable {
         case customerCancelled = 1
         case billingError = 2
@@ -44,21 +44,21 @@ public struct StoreSubscription: Sendable, Hashable {
         public var isInBillingRetry = false
         public var graceExpiresAt: Int64?
         public var end: End?
-        /// 0: the customer was asked and has not agreed yet; 1: the customer agreed; nil: nobody asked.
+        /// 0: Apple asked the customer, who has not agreed yet; 1: the customer agreed; nil: Apple did not ask.
         public var priceIncreaseStatus: Int?
     }
 
     public let originalID: String
     public let account: SimulatedAccount
     public let startedAt: Int64
-    /// The ids of its transactions, oldest first.
+    /// The ids of the transactions of its periods, oldest first.
     public internal(set) var periods: [String] = []
     public internal(set) var product: SimulatedProduct
     public internal(set) var expiresAt: Int64
     public internal(set) var renewal: Renewal
-    /// True if the newest period was refunded, or is no longer shared.
+    /// True if the newest period is refunded, or is no longer shared.
     public internal(set) var isRevoked = false
-    /// True if Apple said that it ended, by the customer's choice or for want of money.
+    /// True if Apple has sent EXPIRED for it, and no new period has begun since.
     public internal(set) var hasEnded = false
 
     public func state(at now: Int64) -> State {
@@ -70,7 +70,7 @@ public struct StoreSubscription: Sendable, Hashable {
         return expiresAt > now ? .active : .expired
     }
 
-    /// `JWSRenewalInfoDecodedPayload`.
+    /// Returns a `JWSRenewalInfoDecodedPayload`.
     func claims(signedAt: Int64) -> String {
         var claims = ClaimsText()
         claims.add("originalTransactionId", originalID)

@@ -1,4 +1,4 @@
-/// The final state of the store, for comparison with a ledger that followed it.
+/// The final state of the store, for comparison with a ledger that followed the store.
 public struct StoreSummary: Sendable, Hashable, Codable {
     public struct Subscription: Sendable, Hashable, Codable {
         public let originalTransactionID: String
@@ -9,7 +9,7 @@ public struct StoreSummary: Sendable, Hashable, Codable {
         public let productID: String
         public let subscriptionGroupID: String?
         public let state: StoreSubscription.State
-        /// The end of the newest period. Milliseconds since 1970, like all times here.
+        /// The end of the newest period, in milliseconds since 1970.
         public let expiresAt: Int64?
         public let graceExpiresAt: Int64?
         public let willRenew: Bool
@@ -43,7 +43,8 @@ public struct StoreSummary: Sendable, Hashable, Codable {
         public let purchasedAt: Int64
         public let expiresAt: Int64?
         public let revokedAt: Int64?
-        /// The refunded part in thousandths of a percent of the whole quantity; nil without a refund.
+        /// The refunded share in thousandths of a percent of the whole quantity; nil without a refund, and if family
+        /// sharing ended.
         public let revokedMilliPercent: Int?
         public let isUpgraded: Bool
         public let isFinished: Bool
@@ -64,13 +65,13 @@ public struct StoreSummary: Sendable, Hashable, Codable {
         }
     }
 
-    /// The time of this state.
+    /// The time of this state, in milliseconds since 1970.
     public let at: Int64
-    /// The subscriptions in the order of their original transaction ids.
+    /// The subscriptions, sorted by original transaction id.
     public let subscriptions: [Subscription]
-    /// All other purchases, in the order of ids.
+    /// The purchases that are no periods of subscriptions, sorted by id.
     public let purchases: [Purchase]
-    /// The counts by type, with the subtype behind a slash.
+    /// The number of notifications of each type. The key is the type, or the type and the subtype with a slash between.
     public let notifications: [String: Int]
 
     enum CodingKeys: String, CodingKey {

@@ -1,43 +1,43 @@
 import Encodings
 
-/// One purchase or one period of a subscription, as the simulated App Store keeps it.
+/// One purchase, or one period of a subscription, in the simulated App Store.
 public struct StoreTransaction: Sendable, Hashable {
     public let id: String
     public let originalID: String
     public let account: SimulatedAccount
     public let product: SimulatedProduct
     public let terms: SimulatedTerms
-    /// All times are milliseconds since 1970.
+    /// The purchase time in milliseconds since 1970, like all times here.
     public let purchasedAt: Int64
     public let originallyPurchasedAt: Int64
     public internal(set) var expiresAt: Int64?
-    /// True if the App Store renewed a subscription; false if the customer bought something.
+    /// True if the App Store renewed the subscription; false if the customer bought.
     public let isRenewal: Bool
-    /// The last digits of an order's id and of `webOrderLineItemId`.
+    /// The last digits of the order's id and of `webOrderLineItemId`.
     let number: Int64
     public internal(set) var revocation: Revocation?
-    /// The smaller parts that were refunded before it. A reversal takes back only the last one.
+    /// The earlier, smaller refunds. A reversal takes back only the last refund.
     var earlierRevocations: [Revocation] = []
-    /// The time at which the customer gave the period up for another plan before its end; nil if not given up.
+    /// The time at which the customer changed to another plan before this period's end; nil without such a change.
     public internal(set) var upgradedAt: Int64?
     public internal(set) var isFinished = false
-    /// The number of the change, which grows over the whole store. Transaction histories are sorted by it.
+    /// The number of the store's change that stored this transaction last. Get Transaction History sorts by it.
     var modification = 0
 
     public struct Revocation: Sendable, Hashable {
         public let at: Int64
-        /// `revocationReason`: 0 or 1.
+        /// The `revocationReason`: 0 or 1.
         public var reason = 0
         /// `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`.
         public let type: String
-        /// The refunded part in thousandths of a percent of the whole quantity; nil for family sharing that ended.
+        /// The refunded share in thousandths of a percent of the whole quantity; nil if family sharing ended.
         public let milliPercent: Int?
     }
 
-    /// The order number in Apple's e-mail to the customer.
+    /// The order's id in Apple's e-mail to the customer.
     public var orderID: String { "M\(account.environment == .sandbox ? "S" : "K")\(number)" }
     var webOrderLineItemID: Int64 { 500_000_000_000_000 + number }
-    /// The `webOrderLineItemId` of a period, as text.
+    /// The `webOrderLineItemId` as text.
     public var line: String { String(webOrderLineItemID) }
     public var isPurchased: Bool { terms.ownership == SimulatedPurchase.OwnershipType.purchased.rawValue }
 }
@@ -47,7 +47,7 @@ extension StoreTransaction {
         "Non-Consumable", "Consumable", "Non-Renewing Subscription", "Auto-Renewable Subscription",
     ]
 
-    /// `JWSTransactionDecodedPayload`.
+    /// Returns a `JWSTransactionDecodedPayload`.
     func claims(signedAt: Int64) -> String {
         var claims = ClaimsText()
         claims.add("transactionId", id)
@@ -94,14 +94,14 @@ extension StoreTransaction {
 }
 
 extension SimulatedAccount {
-    /// The number of the Apple account in the app.
+    /// Apple's id for the account in this app: `appTransactionId`.
     var appTransactionID: String {
         let hash = ReceiptHash.hash("app transaction \(environment.rawValue) \(bundleID) \(name)")
         return "70\(hash % 10_000_000_000_000_000)"
     }
 }
 
-/// A JSON object, member by member.
+/// Writes a JSON object, one member after another.
 struct ClaimsText {
     private var text = "{"
 
@@ -129,7 +129,7 @@ struct ClaimsText {
         text += value ? "true" : "false"
     }
 
-    /// Adds a member whose value is JSON already; nil adds nothing.
+    /// Adds a member whose value is JSON text; nil adds nothing.
     mutating func add(_ name: StaticString, json: String?) {
         guard let json else { return }
         begin(name)
