@@ -3,12 +3,12 @@ import Ledger
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// A catalog file without a fault.
+/// A catalog file that has no fault.
 package struct CatalogDocument {
     package let text: String
     package let catalog: Catalog
 
-    /// Throws a `CommandFailure` that names every fault.
+    /// Reads the file. Throws a `CommandFailure` that names every fault.
     package init(file: String) throws {
         do throws(CatalogFaults) {
             text = try CatalogFile.load(file)
@@ -18,8 +18,8 @@ package struct CatalogDocument {
         }
     }
 
-    /// This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous
-    /// function.
+    /// Returns the changes from a stored catalog to this one. This function is not inlined: the optimizer of Swift 6.3
+    /// crashes on a typed throw that is inlined into an asynchronous function.
     @inline(never)
     package func difference(from stored: CatalogStore.Stored?) throws -> CatalogDifference {
         CatalogDifference(
@@ -30,7 +30,7 @@ package struct CatalogDocument {
 extension CatalogDifference {
     package var text: String { isEmpty ? "nothing changes" : lines.joined(separator: "\n") }
 
-    /// The names of the apps that would vanish; nil if none would.
+    /// The bundle ids of the apps that the new catalog lacks; nil if it lacks none.
     package var removedNames: String? {
         removedApps.isEmpty ? nil : removedApps.map { ShownText.plain($0.text) }.joined(separator: ", ")
     }

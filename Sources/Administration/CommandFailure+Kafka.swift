@@ -2,15 +2,15 @@ import Kafka
 import ReceiptdConfiguration
 
 extension CommandFailure {
-    /// Makes the failure for a Kafka that cannot be used, with what its clients last said about the brokers. Exit code
-    /// 78 if Kafka refuses the name, password or mechanism, otherwise 69.
+    /// Makes the failure of a command that cannot use Kafka. The message contains the last fault that the client
+    /// logged. The exit code is 78 if Kafka refuses the name, the password or the mechanism, otherwise 69.
     package init(kafka error: any Error, _ recorder: TroubleRecorder) {
         if let failure = error as? CommandFailure {
             self = failure
             return
         }
         let trouble = recorder.trouble
-        // A positive code is a broker's own answer: Kafka is within reach.
+        // A positive code comes from a broker, so Kafka can be reached.
         if trouble == nil, let error = error as? KafkaError, error.code > 0 {
             self.init("Kafka answers: \(error.message) (\(error.name))", code: Self.unavailable)
             return
@@ -24,8 +24,8 @@ extension CommandFailure {
         }
     }
 
-    /// Makes the failure for a client that could not be made, although the settings were read: a file that they name
-    /// may have changed since.
+    /// Makes the failure of a command that cannot make a Kafka client, although the settings were valid. A file that
+    /// they name may have changed since.
     package init(uncaught error: KafkaError) {
         guard error.code == KafkaError.Code.invalidArgument else {
             self.init("\(error)", code: 1)
@@ -39,8 +39,9 @@ extension CommandFailure {
 }
 
 extension KafkaClusterMetadata {
-    /// Reads the whole cluster's metadata for a command. It gives up as soon as waiting is useless.
-    /// - Parameter ask: gets a time-out in milliseconds.
+    /// Reads the metadata of the whole cluster. Throws a `CommandFailure` after 10 s, or earlier if another try cannot
+    /// succeed.
+    /// - Parameter ask: reads the metadata within a time limit in milliseconds.
     package static func reach(
         _ recorder: TroubleRecorder, ask: (Int32) throws -> KafkaClusterMetadata
     ) throws -> KafkaClusterMetadata {

@@ -1,8 +1,8 @@
 import Postgres
 
 extension CommandFailure {
-    /// Turns a PostgreSQL error into the command's failure. The exit code is 78 if
-    /// PostgreSQL refuses, 69 if it does not answer, and otherwise 1.
+    /// Makes the failure of a command from PostgreSQL's error. The exit code is 78 if the settings are wrong, 69 if
+    /// PostgreSQL cannot be reached, otherwise 1.
     package init(_ error: PostgresError) {
         if error.isWrongSettings {
             self.init(error.inWords, code: Self.wrongSettings)
@@ -15,7 +15,7 @@ extension CommandFailure {
 }
 
 extension PostgresError {
-    /// PostgreSQL's message, and what to do if waiting does not help.
+    /// PostgreSQL's message. For wrong settings it also says what the operator has to change.
     package var inWords: String {
         let told = sqlState.map { "\(message), SQLSTATE \($0)" } ?? message
         guard isWrongSettings else {

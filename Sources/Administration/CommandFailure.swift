@@ -1,6 +1,6 @@
-/// The end of a command that failed: its words on standard error, and its exit code.
+/// The failure of a command: its message on standard error, and its exit code.
 package struct CommandFailure: Error {
-    /// EX_UNAVAILABLE of sysexits.h: a needed service is out of reach, or the schema is missing or too old.
+    /// EX_UNAVAILABLE of sysexits.h: a service cannot be reached, or the schema is missing or too old.
     package static let unavailable: Int32 = 69
     package static let wrongSettings: Int32 = 78
 

@@ -2,7 +2,8 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// Opens the database for one command. Throws a failure with exit code 69 if it is out of reach, 78 if it refuses.
+/// Opens the database for one command. Throws a failure with exit code 69 if PostgreSQL cannot be reached, 78 if it
+/// refuses the settings.
 /// - Parameter sessions: the most sessions at the same time.
 package func withDatabase<Value>(
     _ database: DatabaseSettings, sessions: Int = 1, _ body: (PostgresPool) async throws -> Value
@@ -24,8 +25,8 @@ package func withDatabase<Value>(
     }
 }
 
-/// Opens the database, and requires a schema that this program can use. Throws a failure with exit code 69 without such
-/// a schema, 78 if the database's encoding is unsuitable.
+/// Opens the database, and checks that this program can use its schema. Throws a failure with exit code 69 if it
+/// cannot, 78 if the database's encoding is unsuitable.
 package func withSchema<Value>(
     _ database: DatabaseSettings, sessions: Int = 1, _ body: (PostgresPool) async throws -> Value
 ) async throws -> Value {

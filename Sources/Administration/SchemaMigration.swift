@@ -1,10 +1,10 @@
 import Ledger
 import Postgres
 
-/// Upgrades the schema for `receiptd migrate`, and turns PostgreSQL's refusals into exit codes.
+/// Upgrades the schema for `receiptd migrate`, and turns PostgreSQL's errors into exit codes.
 package enum SchemaMigration {
-    /// Migrates, and returns the state of the schema before. Throws a failure with exit code 69 if a session held the
-    /// tables, 78 if the role lacks a right.
+    /// Migrates the schema, and returns its state before. Throws a failure with exit code 69 if another session locks
+    /// the tables, 78 if the role lacks a right.
     /// - Parameter tell: called with each line for the operator.
     package static func run(
         in pool: PostgresPool, tell: @escaping @Sendable (String) -> Void

@@ -6,7 +6,8 @@ extension DatabaseSettings {
     /// The configuration of a command's sessions.
     package var configuration: PostgresConfiguration { configuration([:]) }
 
-    /// - Parameter sessionSettings: further settings of each session.
+    /// Returns the configuration of sessions.
+    /// - Parameter sessionSettings: further PostgreSQL settings of each session, by name.
     package func configuration(_ sessionSettings: [String: String]) -> PostgresConfiguration {
         PostgresConfiguration(
             uri: url.value, latestURI: { latestURL?.value }, applicationName: "receiptd",

@@ -2,7 +2,7 @@ import Fulfillment
 import Ledger
 import ReceiptdConfiguration
 
-/// The catalog that was imported last.
+/// Reads the catalog that was imported last.
 package enum StoredCatalog {
     /// Returns the newest catalog; nil before the first import.
     package static func latest(in store: CatalogStore) async throws -> Catalog? {
@@ -11,8 +11,8 @@ package enum StoredCatalog {
         return try parsed(stored)
     }
 
-    /// This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous
-    /// function.
+    /// Parses a stored catalog. This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw that
+    /// is inlined into an asynchronous function.
     @inline(never)
     private static func parsed(_ stored: CatalogStore.Stored) throws -> Catalog {
         try CatalogFile.parse(stored.document, version: stored.version)

@@ -53,11 +53,11 @@ struct LifeOptions: ParsableArguments {
         return plan
     }
 
-    /// The length of a player's day.
+    /// The length of one simulated day in real milliseconds.
     var dayMilliseconds: Int64 { max(1, Int64(86_400_000 / speed)) }
 }
 
-/// The options of notifications' delivery.
+/// The options for posting notifications.
 struct DeliveryOptions: ParsableArguments {
     @Option(help: "Post notifications to this plain HTTP address. Default: only the notification history has them.")
     var notify: String?

@@ -2,15 +2,15 @@ import AppStoreSimulation
 import Foundation
 import Synchronization
 
-/// Runs a simulated life on the wall clock, and prints it as it happens.
+/// Runs a simulated life on the wall clock, and prints its events.
 struct LifeRun: Sendable {
-    /// The final state of everything, and the fate of notifications.
+    /// The final state of the store, and the counts of posted notifications.
     struct Summary: Encodable {
         let store: StoreSummary
         let delivery: NotificationDelivery.Tally
     }
 
-    /// The longest wait between two looks at the clock.
+    /// The longest wait before the next look at the clock.
     private static let longestWait = Duration.milliseconds(200)
 
     let options: LifeOptions
@@ -19,7 +19,7 @@ struct LifeRun: Sendable {
     /// Prints a line.
     let say: @Sendable (String) -> Void
 
-    /// Returns once the life is over, or the task is cancelled, and the summary is written.
+    /// Runs the life, and writes the summary. Returns once the life is over or the task is cancelled.
     func run(_ apple: AppStoreSimulation) async throws {
         let submissions = try options.submissions.map(SubmissionsFile.init(path:))
         async let posting: Void = delivery.run(apple)
@@ -64,8 +64,8 @@ struct LifeRun: Sendable {
     }
 }
 
-/// Writes the clients' submissions in the form that `receiptd submit` reads. The player is the account token's, or else
-/// the account.
+/// Writes the clients' submissions in the form that `receiptd submit` reads. The player id is the account token, or the
+/// account's name if there is no token.
 private struct SubmissionsFile: Sendable {
     private let file: FileHandle
 

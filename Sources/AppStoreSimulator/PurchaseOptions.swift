@@ -1,7 +1,7 @@
 import AppStoreSimulation
 import ArgumentParser
 
-/// The options that all purchases of a receipt share.
+/// The options that apply to all purchases of a receipt.
 struct PurchaseOptions: ParsableArguments {
     @Option(help: "Units of each purchase.")
     var quantity = 1

@@ -64,7 +64,7 @@ struct Serve: AsyncParsableCommand {
             throw ValidationError("--notify must begin with http://")
         }
         if life.life { options.notified = { delivery.add($0) } }
-        // Before the first line is printed, so that whoever reads it may send a signal at once.
+        // A script may send a signal as soon as it reads the first line, so this comes before it.
         let signals = TerminationSignals()
         let apple = try await AppStoreSimulation.start(
             host: host, port: port, latency: latency?.latency ?? .fixed(latencyMs ?? 0), options: options)
@@ -84,7 +84,8 @@ struct Serve: AsyncParsableCommand {
                     throw error
                 }
             }
-            // A signal ends the life with its summary; what is over can still be asked about.
+            // A signal ends the life, which writes its summary. After the end of the life the simulation answers on
+            // until a signal.
             await signals.first()
             living.cancel()
             try await living.value
@@ -95,7 +96,7 @@ struct Serve: AsyncParsableCommand {
         say("stopped\n")
     }
 
-    /// Prints a line without a buffer, because the reader may be a pipe.
+    /// Prints a line at once, because a pipe to another program would buffer it.
     @Sendable private func say(_ text: String) {
         FileHandle.standardOutput.write(Data(text.utf8))
     }
@@ -110,7 +111,7 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// `median,sigma[,cap]`
+/// Reads `median,sigma[,cap]`.
 struct LatencyArgument: ExpressibleByArgument {
     var latency: SimulatedLatency
 
@@ -128,7 +129,7 @@ struct LatencyArgument: ExpressibleByArgument {
     }
 }
 
-/// The options for the keys that the simulated App Store accepts, and those that it signs with.
+/// The options for the keys that the simulated App Store accepts, and for the keys with which it signs.
 struct KeyOptions: ParsableArguments {
     @Option(help: "A shared secret as bundle=secret; answer 21004 to a wrong password.")
     var sharedSecret: [String] = []

@@ -6,14 +6,14 @@ import Dispatch
     import Darwin
 #endif
 
-/// SIGTERM and SIGINT, from its creation on.
+/// Catches SIGTERM and SIGINT from its creation on.
 struct TerminationSignals: Sendable {
     private let stream: AsyncStream<Int32>
 
     init() {
         stream = AsyncStream { continuation in
             let sources = [SIGTERM, SIGINT].map { number in
-                // The default action would end the process before the source hears of it.
+                // Without this, the signal's default action would end the process before the source gets the signal.
                 signal(number, SIG_IGN)
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
                 source.setEventHandler { continuation.yield(number) }
@@ -28,7 +28,7 @@ struct TerminationSignals: Sendable {
         for await _ in stream { return }
     }
 
-    /// Sendable is sound: a dispatch source may be used from any thread, although its type does not say so.
+    /// A dispatch source may be used from any thread, although its type is not declared Sendable.
     private struct UncheckedSource: @unchecked Sendable {
         var source: any DispatchSourceSignal
     }

@@ -1,9 +1,9 @@
 import Encodings
 import Kafka
 
-/// Tracks which of some submissions have their answer. Kafka gets all events of one submission together.
+/// Tracks which submissions still wait for their answer. Kafka gets all events of a submission at nearly the same time.
 package struct AnswerWait: Sendable {
-    /// The wait after the last answer for further events of that answer.
+    /// The wait for further events after the last event of these submissions.
     private static let rest = Duration.milliseconds(500)
 
     private var open: Set<String>
@@ -19,7 +19,7 @@ package struct AnswerWait: Sendable {
         self.deadline = deadline
     }
 
-    /// Takes an event, and returns whether the event belongs to one of the submissions.
+    /// Notes an event. Returns true if the event belongs to one of the submissions.
     package mutating func take(_ event: [UInt8], now: ContinuousClock.Instant) -> Bool {
         guard case .string(let id)? = try? JSONParser.parse(event).value["submission_id"], wanted.contains(id) else {
             return false

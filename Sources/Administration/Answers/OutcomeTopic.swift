@@ -3,19 +3,19 @@ import NamesAndTimes
 import Pipeline
 import ReceiptdConfiguration
 
-/// Reads the outcomes topic without joining a group, so that no other reader is affected. A partition that is added
-/// meanwhile is not read.
+/// Reads the outcomes topic without joining a consumer group, so that no other consumer loses partitions. Does not read
+/// a partition that is added after the start.
 package struct OutcomeTopic: Sendable {
     package enum Start: Sendable {
         case beginning
-        /// The records that Kafka got at this time or later.
+        /// The first record that Kafka got at this time or later.
         case time(Timestamp)
         case offsets([TopicPartition: Int64])
     }
 
     package enum Step: Sendable {
         case record(ConsumerRecord)
-        /// No record came for a moment.
+        /// No record came within one poll.
         case nothing
     }
 
@@ -30,8 +30,8 @@ package struct OutcomeTopic: Sendable {
         properties = KafkaClientProperties(settings: settings).consumer
     }
 
-    /// Returns the offset that the next record of each partition will get. Throws a `CommandFailure` with 69 where
-    /// Kafka does not answer or has no such topic.
+    /// Returns the end offset of each partition. Throws a `CommandFailure` with exit code 69 if Kafka does not answer,
+    /// or has no outcomes topic.
     package func ends() async throws -> [TopicPartition: Int64] {
         try await DeadLetterTopic.requireTopic(topic, properties)
         return try await reading { consumer in
@@ -39,10 +39,10 @@ package struct OutcomeTopic: Sendable {
         }
     }
 
-    /// Reads events, in order within each partition, on a thread that may block.
+    /// Reads events, in order within each partition.
     /// - Parameters:
-    ///   - follow: whether to go on reading behind the present end, for ever.
-    ///   - body: returns whether to go on.
+    ///   - follow: true to read new events too, until `body` returns false.
+    ///   - body: runs on a thread that it may block. Returns true to continue.
     package func read(
         from start: Start, follow: Bool, _ body: @escaping @Sendable (Step) throws -> Bool
     ) async throws {
@@ -55,7 +55,8 @@ package struct OutcomeTopic: Sendable {
     ) async throws -> Value {
         try await blocking {
             var properties = properties
-            // A log may end in records that are not delivered (transaction markers). Only this event shows such an end.
+            // The last records of a log may be transaction markers, which librdkafka does not deliver. Only this event
+            // shows that the log ends there.
             properties["enable.partition.eof"] = "true"
             let recorder = TroubleRecorder()
             do {
@@ -111,8 +112,8 @@ package struct OutcomeTopic: Sendable {
         }
     }
 
-    /// Returns the offsets to begin at; nil for the beginning of each partition. A partition without a record since the
-    /// start's time is left out.
+    /// Returns the offset of each partition to begin at; nil to begin with the earliest records. Leaves out a partition
+    /// that has no record since the time of `start`.
     private func offsets(
         _ start: Start, of partitions: [TopicPartition], _ consumer: KafkaConsumer
     ) throws(KafkaError) -> [TopicPartition: Int64]? {

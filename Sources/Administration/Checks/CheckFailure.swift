@@ -1,4 +1,4 @@
-/// A fault that a check of `receiptd check` found, and its exit code.
+/// A fault that `receiptd check` found, and the exit code for it.
 package struct CheckFailure: Error {
     package let message: String
     package let code: Int32

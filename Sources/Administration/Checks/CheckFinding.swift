@@ -1,7 +1,7 @@
-/// A result of a check that did not fail.
+/// The result of a check of `receiptd check` that found no fault.
 package struct CheckFinding: Sendable, Equatable {
     package let text: String
-    /// Whether an operator should look at the part, although it works.
+    /// True if an operator should look at the part, although it works.
     package let isWarning: Bool
 
     package init(_ text: String, isWarning: Bool = false) {

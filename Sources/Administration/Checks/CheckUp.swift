@@ -1,12 +1,12 @@
 import Fulfillment
 import ReceiptdConfiguration
 
-/// The checks of `receiptd check`, in their order.
+/// Runs the checks of `receiptd check` in their order.
 package struct CheckUp: Sendable {
-    /// One line of the output.
+    /// One line of the command's output.
     package struct Line: Sendable {
         package let text: String
-        /// The exit code if the check failed.
+        /// The exit code for a failed check; nil for a check that passed.
         package let code: Int32?
 
         init(_ part: String, _ result: Result<CheckFinding, CheckFailure>) {
@@ -24,7 +24,7 @@ package struct CheckUp: Sendable {
             self.init("\(finding.isWarning ? "WARN  " : "ok    ")  \(part): \(finding.text)", code: nil)
         }
 
-        /// The first line: no check runs before the settings are read.
+        /// The first line. A command that runs checks has already read its settings.
         static let settings = Line("ok      settings", code: nil)
 
         private init(_ text: String, code: Int32?) { (self.text, self.code) = (text, code) }
@@ -40,8 +40,8 @@ package struct CheckUp: Sendable {
 
     /// Runs all checks in order.
     /// - Parameters:
-    ///   - asksForNotification: whether to ask Apple for test notifications and wait for them.
-    ///   - tell: called with each line as soon as it is known.
+    ///   - asksForNotification: true to ask Apple for test notifications, and to wait until Kafka has them.
+    ///   - tell: called with each line as soon as its check has ended.
     package func run(asksForNotification: Bool, _ tell: (Line) -> Void) async {
         tell(.settings)
         tell(Line("root certificates", roots))
@@ -51,7 +51,7 @@ package struct CheckUp: Sendable {
         tell(Line("partitions", await MaintenanceCheckLine.run(settings.database)))
         tell(Line("postgresql rights", await LedgerCheck.run(settings.database)))
         for check in await VerifyReceiptCheck.all(settings.apple) { tell(Line(check.name, check.result)) }
-        // Without a catalog there are no apps to check. PostgreSQL's line has said so.
+        // Without a catalog there are no apps to check. PostgreSQL's line says that the catalog is missing.
         guard let catalog else { return }
         for check in await SharedSecretCheck.all(catalog, settings, secrets) { tell(Line(check.name, check.result)) }
         for check in await ServerAPICheck.all(catalog, settings, secrets) { tell(Line(check.name, check.result)) }
@@ -59,7 +59,8 @@ package struct CheckUp: Sendable {
         for check in await NotificationCheck(settings, secrets).all(catalog) { tell(Line(check.name, check.result)) }
     }
 
-    /// The owner of the root certificates, so that an operator sees a test's root in production.
+    /// The line about the root certificates. It names a root that is not Apple's, so that an operator sees a test's
+    /// root in production.
     private var roots: CheckFinding {
         guard let file = settings.apple.rootCertificatesFile else { return CheckFinding("Apple's") }
         let foreign = settings.apple.foreignRoots

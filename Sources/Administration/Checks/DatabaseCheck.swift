@@ -3,9 +3,9 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// Checks that PostgreSQL answers and has a schema and a catalog that this release can read.
+/// Checks that PostgreSQL answers, and that this release can read its schema and catalog.
 package enum DatabaseCheck {
-    /// - Returns: the check's line, and the catalog if there is one.
+    /// - Returns: the check's line, and the catalog; nil if there is none that this release can read.
     package static func run(
         _ database: DatabaseSettings
     ) async -> (result: Result<CheckFinding, CheckFailure>, catalog: Catalog?) {
@@ -44,8 +44,8 @@ package enum DatabaseCheck {
         return CheckFailure(lines.joined(separator: "\n        "), code: CatalogFaults.exitCode)
     }
 
-    /// This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous
-    /// function.
+    /// Parses a stored catalog. This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw that
+    /// is inlined into an asynchronous function.
     @inline(never)
     private static func parsed(_ stored: CatalogStore.Stored) -> Result<Catalog, CatalogFaults> {
         Result { () throws(CatalogFaults) in try CatalogFile.parse(stored.document, version: stored.version) }

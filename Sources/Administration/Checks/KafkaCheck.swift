@@ -1,15 +1,17 @@
 import Kafka
 import ReceiptdConfiguration
 
-/// Checks that Kafka lets a worker read, write and commit, by requests that leave nothing behind.
+/// Checks that Kafka lets a worker read, write and commit offsets. Its requests change nothing in Kafka.
 package struct KafkaCheck: Sendable {
-    /// The limit of one question.
+    /// The time limit of one request.
     private static let answerMilliseconds: Int32 = 10_000
-    /// The limit of one try to read offsets. After each try the client's events may say why there is no answer.
+    /// The time limit of one try to read committed offsets. After each try the client's events may show why there is no
+    /// reply.
     private static let questionMilliseconds: Int32 = 1_000
-    /// The limit of an optional question, which a broker without a controller never answers.
+    /// The time limit of the request for the topics' `cleanup.policy`. A broker without a controller never replies to
+    /// it.
     private static let configurationMilliseconds: Int32 = 3_000
-    /// The limit for the answer to the first fetch of each partition.
+    /// The time limit for the replies to the first fetch from every partition.
     private static let fetchSeconds = 10.0
 
     package let kafka: KafkaSettings
@@ -18,7 +20,7 @@ package struct KafkaCheck: Sendable {
         self.kafka = kafka
     }
 
-    /// Returns one line if all is well, otherwise one for each fault.
+    /// Returns one line if there is no fault, otherwise one line for each fault.
     package func results() async -> [Result<String, CheckFailure>] {
         do {
             return try await blocking { try ask() }
@@ -56,8 +58,8 @@ package struct KafkaCheck: Sendable {
                 }
             }
         }
-        // After a restore of the database a worker reads its own events, outside of any group, to learn what was
-        // published.
+        // After a restore of the database a worker reads the events that it published before. For that it joins no
+        // group.
         if let partitions = partitions[kafka.outcomesTopic], let fault = try read(partitions, with: consumer) {
             faults.append("topic \(kafka.outcomesTopic): \(fault)")
         }
@@ -84,8 +86,8 @@ package struct KafkaCheck: Sendable {
         return [.success(what.joined(separator: "; "))]
     }
 
-    /// Fetches the last record of each partition, outside of the group, because only a fetch shows that reading is
-    /// allowed. Returns the fault; nil if there is none.
+    /// Fetches the last record of each partition without joining a group, because only a fetch shows that the client
+    /// may read. Returns the fault; nil if there is none.
     private func read(_ partitions: [TopicPartition], with consumer: KafkaConsumer) throws -> String? {
         try consumer.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, KafkaConsumer.lastRecord) }))
         defer { try? consumer.assign([:]) }
@@ -98,7 +100,7 @@ package struct KafkaCheck: Sendable {
             case .partitionEnd(let partition, _): left.remove(partition)
             case .trouble(let error) where error.isUnreadableBatch:
                 if let place = error.place { left.remove(place.topicPartition) }
-            // Another line reports the rights to the group: they say nothing about the topic.
+            // This error is about the group, which another line of the check reports, and not about the topic.
             case .trouble(let error) where error.code == KafkaError.Code.groupAuthorizationFailed: continue
             case .trouble(let error) where Self.forbidden.contains(error.code): return "reading is not allowed"
             case .trouble(let error) where error.isFatal: throw error
@@ -108,8 +110,9 @@ package struct KafkaCheck: Sendable {
         return nil
     }
 
-    /// Reads the committed offsets, commits them unchanged, and returns their number. While the group has members the
-    /// broker refuses an outsider's commit. But the broker checks first whether the client may use the group.
+    /// Reads the group's committed offsets, commits them unchanged, and returns their number. A group with members
+    /// refuses the commit of a client that is no member. The broker checks the client's right to the group before that,
+    /// so a refusal for this reason is no fault.
     private func offsets(
         _ partitions: [TopicPartition], group: String, _ properties: KafkaProperties, _ recorder: TroubleRecorder
     ) -> Result<Int, CheckFailure> {
@@ -128,8 +131,8 @@ package struct KafkaCheck: Sendable {
         }
     }
 
-    /// Reads committed offsets. A client without the right to its group waits in vain for the group's broker.
-    /// librdkafka gives the reason as an event of `poll`.
+    /// Reads committed offsets. Without the right to the group the client never finds the group's broker. librdkafka
+    /// gives the reason only as an event of `poll`.
     private static func marks(
         of partitions: [TopicPartition], by member: KafkaConsumer
     ) throws(KafkaError) -> [TopicPartition: CommitMark] {
@@ -147,8 +150,8 @@ package struct KafkaCheck: Sendable {
         }
     }
 
-    /// Returns why the client may not write; nil if it may. An idempotent producer asks for its id first, and gets none
-    /// if it may write to no topic.
+    /// Returns the reason why the client may not write; nil if it may. An idempotent producer first asks Kafka for its
+    /// producer id, and gets none if it may write to no topic.
     private func writing(_ properties: KafkaProperties, _ recorder: TroubleRecorder) throws -> String? {
         let producer = try KafkaProducer(properties: properties, log: recorder.note)
         defer { producer.close() }
@@ -170,9 +173,9 @@ package struct KafkaCheck: Sendable {
         }
     }
 
-    /// Returns a fault for each compacted topic. Compaction keeps only the newest record of a key, so that grants and
-    /// submissions are lost: their key is the player. The topic of players' accounts has another key and may be
-    /// compacted.
+    /// Returns a fault for each topic that Kafka compacts. Compaction keeps only the newest record of each key. The key
+    /// of submissions and events is the player id, so their older records would be lost. The topic of players' accounts
+    /// has another key, and may be compacted.
     static func compacted(_ policies: [String: String], _ kafka: KafkaSettings) -> [String] {
         policies.sorted { $0.key < $1.key }.filter { topic, policy in
             topic != kafka.accountsTopic && policy.contains("compact")

@@ -2,8 +2,8 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// Checks that the role of `DATABASE_URL` may run each statement of a worker. It tries them in a transaction that is
-/// rolled back.
+/// Checks that the role of `DATABASE_URL` may run each statement of a worker. The check runs the statements in an SQL
+/// transaction, and rolls it back.
 package enum LedgerCheck {
     package static func run(_ database: DatabaseSettings) async -> Result<String, CheckFailure> {
         do {

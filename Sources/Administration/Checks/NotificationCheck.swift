@@ -5,26 +5,26 @@ import Kafka
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Asks Apple for a test notification of each app, and waits for it on the topic of notifications. This checks the
-/// address, the intake and the topic from end to end.
+/// Asks Apple for a test notification of each app, and waits until the notifications topic has it. That checks the
+/// address in App Store Connect, `receiptd intake` and the topic together.
 package struct NotificationCheck: Sendable {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 
-    /// The limit for all notifications to arrive.
+    /// The default of `seconds`.
     package static let usualSeconds = 120
 
     private let settings: Settings
     private let secrets: SecretSource
     private let seconds: Int
 
-    /// - Parameter seconds: the limit for all notifications to arrive.
+    /// - Parameter seconds: the time limit within which all notifications must arrive.
     package init(_ settings: Settings, _ secrets: SecretSource, seconds: Int = usualSeconds) {
         self.settings = settings
         self.secrets = secrets
         self.seconds = seconds
     }
 
-    /// A test notification that Apple was asked for.
+    /// A request to Apple for a test notification, and Apple's answer.
     private struct Asked: Sendable {
         let test: TestNotification
         let name: String
@@ -42,7 +42,7 @@ package struct NotificationCheck: Sendable {
         }
         let topic = NotificationTopic(kafka: settings.kafka, proofs: ProofReader(roots: settings.apple.roots))
         do {
-            // The ends are read before Apple is asked, so that Apple's notifications come behind them.
+            // The end offsets are read before the requests to Apple, so that Apple's notifications come after them.
             let ends = try await topic.ends()
             var asked: [Asked] = []
             for app in apps { asked += await ask(of: app) }
@@ -95,7 +95,7 @@ package struct NotificationCheck: Sendable {
                         + "\(seconds) s: \(tries)"))
         case .refused(StoreErrorCode.noNotificationURL):
             let words = "no notification address is set in App Store Connect (4040007)"
-            // A studio may do without notifications of the sandbox.
+            // A studio may do without notifications from the sandbox.
             return asked.test.environment == .sandbox
                 ? .success(words) : .failure(CheckFailure(words, code: CommandFailure.wrongSettings))
         case .refused(let code): return .failure(CheckFailure("Apple sends no test notification (\(code))"))
@@ -106,8 +106,8 @@ package struct NotificationCheck: Sendable {
         }
     }
 
-    /// Apple's words about its tries to deliver the notification: they tell a wrong address from a fault behind the
-    /// address.
+    /// Returns a sentence about Apple's tries to deliver the notification. It shows whether the address is wrong, or
+    /// something after it.
     private func words(of token: String, _ asked: Asked) async -> String {
         guard case .answered(let attempts) = await asked.client.testNotificationStatus(token, asked.context) else {
             return "Apple does not say why"

@@ -4,21 +4,21 @@ import Kafka
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// The facts by which Apple's test notifications (`TEST`) differ.
+/// The app and the environment of a test notification (`TEST`), by which the check recognises it.
 struct TestNotification: Hashable, Sendable {
     let bundleID: BundleID
     let environment: StoreEnvironment
 }
 
-/// Reads new records of the topic of notifications, without joining a group.
+/// Reads new records of the notifications topic, without joining a group.
 struct NotificationTopic: Sendable {
     private static let answerMilliseconds: Int32 = 10_000
 
     let kafka: KafkaSettings
     let proofs: ProofReader
 
-    /// Returns the present end of each partition. Throws a `CommandFailure` where there is no such topic, or Kafka does
-    /// not answer.
+    /// Returns the end offset of each partition. Throws a `CommandFailure` if Kafka has no such topic or does not
+    /// answer.
     func ends() async throws -> [TopicPartition: Int64] {
         let topic = kafka.notificationsTopic
         try await DeadLetterTopic.requireTopic(topic, properties)
@@ -31,7 +31,7 @@ struct NotificationTopic: Sendable {
         }
     }
 
-    /// Returns the wanted notifications that come within the time, as soon as all of them are there.
+    /// Returns those of the wanted notifications that arrive within `seconds`. Returns early once all have arrived.
     func wait(
         for wanted: Set<TestNotification>, from starts: [TopicPartition: Int64], seconds: Int
     ) async throws -> Set<TestNotification> {
@@ -57,8 +57,8 @@ struct NotificationTopic: Sendable {
 
     private var properties: KafkaProperties { KafkaClientProperties(settings: kafka).consumer }
 
-    /// Returns the test notification of a record. Nil for another notification, and for a notification that Apple did
-    /// not sign.
+    /// Returns the test notification in a record. Nil if the record has another notification, or one without Apple's
+    /// signature.
     private static func test(in record: ConsumerRecord, _ proofs: ProofReader) -> TestNotification? {
         guard let value = record.value, case .read(let notification) = proofs.parse(notification: value),
             notification.type == "TEST", let bundleID = notification.bundleID,

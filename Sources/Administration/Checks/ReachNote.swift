@@ -3,7 +3,7 @@ import Foundation
 import Fulfillment
 import Synchronization
 
-/// Notes why an address of Apple's did not answer, for a line of `receiptd check`.
+/// Notes why Apple did not answer at an address, for a line of `receiptd check`.
 final class ReachNote: AppleObserver {
     private let cause = Mutex<String?>(nil)
 
@@ -14,12 +14,13 @@ final class ReachNote: AppleObserver {
         cause.withLock { $0 = told }
     }
 
-    /// Returns the trouble in words, with host, port and the system's error if there was no answer at all.
+    /// Returns a sentence about the failed request. If there was no answer at all, it names host, port and the system's
+    /// error.
     func words(_ trouble: AppleAnswer.Trouble) -> String {
         cause.withLock { $0 } ?? "no answer that can be used (\(trouble.kind.rawValue))"
     }
 
-    /// Returns `host:port`, or the whole address if it names no host.
+    /// Returns `host:port` of a URL, or the whole URL if it has no host.
     private static func place(in url: String) -> String {
         guard let parts = URLComponents(string: url), let host = parts.host else { return url }
         return "\(host):\(parts.port ?? (parts.scheme?.lowercased() == "http" ? 80 : 443))"

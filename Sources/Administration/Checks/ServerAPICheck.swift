@@ -4,12 +4,12 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Checks that the App Store Server API accepts the credentials of each app that has some.
+/// Checks that the App Store Server API accepts the credentials of each app with `server_api`.
 package enum ServerAPICheck {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 
-    /// The length of the notification history that the check asks for. An hour will do, because the content does not
-    /// matter.
+    /// The length of the notification history that the check asks for. An hour is enough, because the check does not
+    /// use the content.
     private static let historyMilliseconds: Int64 = 3_600_000
 
     package static func all(_ catalog: Catalog, _ settings: Settings, _ secrets: SecretSource) async -> [Line] {
@@ -32,7 +32,7 @@ package enum ServerAPICheck {
         let setting = credentials.privateKeySetting
         if let fault = SharedSecretCheck.fault(of: setting, secrets) { return .failure(fault) }
         let note = ReachNote()
-        // Both settings get the same address, so that the client asks this address only.
+        // Both settings get the same address, so that the client asks only at this address.
         var one = settings.apple.client
         let address = environment == .production ? one.serverAPIProductionURL : one.serverAPISandboxURL
         one.serverAPIProductionURL = address
@@ -43,7 +43,7 @@ package enum ServerAPICheck {
         guard let client else {
             return .failure(CheckFailure("receiptd cannot make an HTTP client with these settings"))
         }
-        // Any answer about this transaction shows that Apple accepted the token.
+        // Every answer about this transaction, except 401, shows that Apple accepted the token.
         let id = ServerAPIClient.noTransaction
         var request = VerificationRequest(bundleID: app.bundleID, subject: .transaction(id, credentials))
         request.isProven = true
@@ -79,9 +79,9 @@ package enum ServerAPICheck {
         return environment == .production || app.sandbox != .reject
     }
 
-    /// Returns the state of the notification history in words. Apple keeps a history of the notifications that it tried
-    /// to send, and without an address Apple sends none. That is no failure of the check, because purchases are
-    /// delivered without notifications.
+    /// Returns a sentence about the notification history. Apple keeps a history of the notifications that it tried to
+    /// send. Without an address it sends none. That does not fail the check, because receiptd grants purchases without
+    /// notifications.
     private static func historyLine(_ client: ServerAPIClient, _ context: StoreQueryContext) async -> String {
         let now = WallClock.now
         let window = NotificationHistoryWindow(from: now.adding(milliseconds: -historyMilliseconds), to: now)

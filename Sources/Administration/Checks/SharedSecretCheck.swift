@@ -9,7 +9,7 @@ import ReceiptdConfiguration
 package enum SharedSecretCheck {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 
-    /// A text that is no receipt: Apple answers to it before it looks at the secret.
+    /// A text that is no receipt. Apple answers that without a look at the secret.
     private static let noReceipt = "AAAA"
 
     package static func all(_ catalog: Catalog, _ settings: Settings, _ secrets: SecretSource) async -> [Line] {
@@ -27,7 +27,7 @@ package enum SharedSecretCheck {
         return lines
     }
 
-    /// Returns the fault of a secret; nil if the secret is set.
+    /// Returns a fault if the setting has no secret or cannot be read; nil otherwise.
     static func fault(of setting: String, _ secrets: SecretSource) -> CheckFailure? {
         switch secrets.read(setting) {
         case .failure(let fault): CheckFailure(fault.description, code: CommandFailure.wrongSettings)
@@ -39,8 +39,8 @@ package enum SharedSecretCheck {
         }
     }
 
-    /// Returns a stored receipt with a subscription, because Apple checks the secret for no other receipt. Nil if none
-    /// is stored, or if this role may not read it.
+    /// Returns a stored receipt with a subscription, because only for such a receipt Apple checks the secret. Nil if
+    /// PostgreSQL has none, or if this role may not read it.
     private static func storedReceipt(of app: BundleID, _ database: DatabaseSettings) async -> String? {
         let stored = try? await withDatabase(database) { pool in
             try await SubscriptionAdministration(pool: pool).anyReceipt(of: app)

@@ -14,11 +14,11 @@ package enum VerifyReceiptCheck {
         ]
     }
 
-    /// Asks about a text that is no receipt: any answer shows that Apple is there.
+    /// Sends Apple a text that is no receipt. Any answer shows that Apple can be reached.
     private static func ask(
         _ address: String, _ apple: ReceiptdConfiguration.AppleSettings
     ) async -> Result<String, CheckFailure> {
-        // Both settings get the same address, so that the client asks this address only.
+        // Both settings get the same address, so that the client asks only at this address.
         var one = apple.client
         one.productionURL = address
         one.sandboxURL = address

@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 import Pipeline
 
-/// Selects dead letters by an operator's options. An option that is nil selects all letters.
+/// Selects dead letters by an operator's options. An option that is nil excludes no letter.
 package struct DeadLetterFilter: Sendable {
     private let bundleID: String?
     private let reason: DeadLetter.Reason?
@@ -12,9 +12,9 @@ package struct DeadLetterFilter: Sendable {
     private let until: Timestamp?
 
     /// - Parameters:
-    ///   - playerID: the player whom the record names; its key if it names nobody.
+    ///   - playerID: the player whom the record names; the record's key if the record names no player.
     ///   - since: the earliest time at which the record became a dead letter.
-    ///   - until: the latest time.
+    ///   - until: the latest time at which the record became a dead letter.
     package init(
         bundleID: String?, reason: DeadLetter.Reason?, playerID: String? = nil, since: Timestamp? = nil,
         until: Timestamp? = nil
@@ -23,7 +23,7 @@ package struct DeadLetterFilter: Sendable {
         (self.since, self.until) = (since, until)
     }
 
-    /// The filter as an entry of `console_changes`.
+    /// The filter as the text of a row of `console_changes`.
     var subject: String {
         ConsoleChanges.subject(
             bundleID: bundleID, reason: reason?.rawValue,
@@ -42,7 +42,7 @@ package struct DeadLetterFilter: Sendable {
             && (until == nil || time.map { $0 <= until ?? $0 } ?? false)
     }
 
-    /// Compares the texts as bytes.
+    /// Compares two texts by their bytes.
     private static func isSame(_ found: String?, _ wanted: String?) -> Bool {
         wanted == nil || found.map { Identifier($0) } == wanted.map { Identifier($0) }
     }

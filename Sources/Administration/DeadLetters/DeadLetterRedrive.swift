@@ -6,12 +6,12 @@ import Pipeline
 import ReceiptdConfiguration
 import Synchronization
 
-/// Publishes dead letters again on their old topic, and stores the letters and the operator's name. A letter that would
-/// only be a dead letter again stays where it is.
+/// Publishes dead letters again on the topics that they came from, and notes in PostgreSQL the letters and the
+/// operator's name. Skips a letter that would only become a dead letter again.
 package struct DeadLetterRedrive {
-    /// Records handed to librdkafka before their acknowledgements are awaited.
+    /// The most records handed to librdkafka before the redrive waits for their acknowledgements.
     private static let window = 500
-    /// The limit for the acknowledgement of one window.
+    /// The time limit for the acknowledgements of one window.
     private static let acknowledgeSeconds = 60.0
 
     private let kafka: KafkaSettings
@@ -22,9 +22,9 @@ package struct DeadLetterRedrive {
     private let options: Options
 
     package struct Options: Sendable {
-        /// The number of letters to put back; nil: all.
+        /// The most letters to publish; nil for all.
         var limit: Int?
-        /// Whether to publish records that were put back before.
+        /// True to publish also the records that were published again before.
         var again: Bool
         var dryRun: Bool
 
@@ -53,7 +53,7 @@ package struct DeadLetterRedrive {
         var cut = 0
         var foreign = 0
         var stillDead = 0
-        /// The reason of a letter that would be a dead letter again.
+        /// The fault of one of the letters that would be dead letters again.
         var example = ""
         var isDryRun = false
 
@@ -76,7 +76,7 @@ package struct DeadLetterRedrive {
         }
     }
 
-    /// The first reading of a dead letter: a few bytes, however large the letter is.
+    /// The result of reading a dead letter: a few bytes, however large the letter is.
     private enum Found: Sendable {
         case place(RedrivenStore.Place)
         case cut
@@ -94,7 +94,7 @@ package struct DeadLetterRedrive {
             return .place(place)
         }
         var ending = Ending(isDryRun: options.dryRun)
-        // The same record may have been set aside twice: it goes back once.
+        // One record may be in the dead-letter topic twice. The set publishes it once.
         var places: Set<RedrivenStore.Place> = []
         for one in found {
             switch one {
@@ -140,13 +140,13 @@ package struct DeadLetterRedrive {
             failure = error
         }
         _ = try await blocking { producer.close() }
-        // The note comes behind the acknowledgement: a process that dies between the two puts a record back twice,
-        // which harms nobody.
+        // The redrive notes the letters after Kafka's acknowledgement. If the process dies in between, the next redrive
+        // publishes the record a second time, which does no harm.
         try await store.note(batch.acknowledged)
         if let failure { throw failure }
     }
 
-    /// The letters on their way to Kafka. One thread at a time uses the batch, and may block. The producer's thread
+    /// The letters that are being published. One thread at a time uses the batch, and may block. The producer's thread
     /// reports deliveries.
     private final class Batch: Sendable {
         private struct State {
@@ -171,7 +171,7 @@ package struct DeadLetterRedrive {
 
         func add(_ letter: StoredDeadLetter) throws {
             guard let place = letter.redrivenPlace else { return }
-            // The topic of submissions may have had another name then.
+            // The topic of submissions may have had another name when the record became a dead letter.
             let topic = kafka.batchedTopics.contains(place.topic) ? place.topic : kafka.submissionsTopic
             guard let record = letter.original(to: topic) else { return }
             let waiting = state.withLock { state -> Int? in
@@ -219,7 +219,7 @@ package struct DeadLetterRedrive {
 }
 
 extension StoredDeadLetter {
-    /// The place of the record; nil if it is no dead letter of receiptd's.
+    /// The topic, partition and offset of the record, and its value; nil if the letter's headers do not name them.
     fileprivate var redrivenPlace: RedrivenStore.Place? {
         source.map {
             RedrivenStore.Place(

@@ -4,7 +4,7 @@ import ReceiptdConfiguration
 
 /// Reads the dead-letter topic up to its present end, without joining a group.
 package struct DeadLetterTopic {
-    /// The limit for reading the whole topic.
+    /// The time limit for reading the whole topic.
     private static let readMilliseconds: Int32 = 600_000
 
     private let settings: KafkaSettings
@@ -13,8 +13,9 @@ package struct DeadLetterTopic {
         self.settings = settings
     }
 
-    /// Returns the values that `body` makes of the records, without nils. `body` runs on a thread that may block, one
-    /// record at a time, in order within each partition. Throws a failure with exit code 69 if Kafka cannot be read.
+    /// Returns the values that `body` makes of the records, without nils. It calls `body` for one record at a time, in
+    /// order within each partition, on a thread that `body` may block. Throws a failure with exit code 69 if Kafka
+    /// cannot be read.
     package func compactMap<Value: Sendable>(
         _ body: @escaping @Sendable (StoredDeadLetter) throws -> Value?
     ) async throws -> [Value] {
@@ -44,7 +45,7 @@ package struct DeadLetterTopic {
         }
     }
 
-    /// Throws a failure with exit code 69 if Kafka does not answer or lacks the topic.
+    /// Throws a failure with exit code 69 if Kafka does not answer, or has no such topic.
     package static func requireTopic(_ topic: String, _ properties: KafkaProperties) async throws {
         let found = try await blocking {
             let recorder = TroubleRecorder()

@@ -4,7 +4,7 @@ import Kafka
 import Pipeline
 import ReceiptdConfiguration
 
-/// Judges a dead letter as a worker of this release, these settings and this catalog would if it were put back.
+/// Predicts whether a record would become a dead letter again, with this release, these settings and this catalog.
 package struct RedriveReading: Sendable {
     private let kafka: KafkaSettings
     private let submissions: SubmissionDecoder
@@ -23,8 +23,8 @@ package struct RedriveReading: Sendable {
         self.catalog = catalog
     }
 
-    /// Returns the reason why the record would be a dead letter again; nil if it would not, as far as can be known
-    /// without working on it.
+    /// Returns the dead letter that the record would become; nil if a worker could read the record. The worker's work
+    /// on it may still fail.
     /// - Parameter topic: the topic that the record came from.
     func refusal(of record: ConsumerRecord, from topic: String) -> DeadLetter? {
         let signatures = record.headers.filter { $0.name == RecordSignature.headerName }.compactMap(\.value)

@@ -2,18 +2,18 @@ import BackOffice
 import Fulfillment
 import NamesAndTimes
 
-/// The release of a purchase that is held because it cannot be read. A release waives nothing here: a worker asks Apple
-/// again. If Apple's answer is no better, the purchase stays held, and the operator is told.
+/// Waits for the result after an operator releases a purchase that is held because a field cannot be read. Such a
+/// release waives no reason. A worker asks Apple again, and holds the purchase again if the field is still unreadable.
 package struct UnreadableRelease: Sendable {
-    /// The seconds that a worker may take to ask Apple.
+    /// The seconds that the command waits for a worker's decision.
     static let decisionSeconds = 30.0
     private static let lookMilliseconds = 200
 
     private let store: HoldAdministration
     private let filter: HoldFilter
 
-    /// Returns nil unless the filter names one transaction that is held because it cannot be read. Make it before the
-    /// release. Throws a `PostgresError`.
+    /// Returns nil unless the filter names one transaction that is held because a field cannot be read. Must be called
+    /// before the release. Throws a `PostgresError`.
     package init?(of chosen: HoldFilter, in store: HoldAdministration) async throws {
         guard let transaction = chosen.id else { return nil }
         filter = HoldFilter(id: transaction, reason: .unreadableTransaction, playerID: chosen.playerID)
@@ -21,8 +21,8 @@ package struct UnreadableRelease: Sendable {
         guard try await store.count(filter).all > 0 else { return nil }
     }
 
-    /// Waits until a worker has decided. Returns why the purchase stays held; nil if it does not, or if no worker has
-    /// decided in time.
+    /// Waits until a worker has decided. Returns the reason why the purchase stays held. Returns nil if it is no longer
+    /// held, or if no worker decided within `decisionSeconds`.
     package func end() async throws -> String? {
         let end = WallClock.monotonicSeconds + Self.decisionSeconds
         while WallClock.monotonicSeconds < end {

@@ -1,6 +1,6 @@
 /// One line of a CSV file (RFC 4180, without line breaks in fields).
 enum CSVLine {
-    /// Returns nil if a quotation mark is not closed, or if text follows a closed one.
+    /// Returns the fields of a line. Nil if a quotation mark is not closed, or if text follows a closed one.
     static func fields(_ line: [UInt8]) -> [[UInt8]]? {
         var fields: [[UInt8]] = []
         var index = 0
@@ -12,7 +12,7 @@ enum CSVLine {
                     guard index < line.count else { return nil }
                     if line[index] == UInt8(ascii: "\"") {
                         index += 1
-                        // A doubled quotation mark stands for one in the field.
+                        // Two quotation marks in a quoted field stand for one.
                         guard index < line.count, line[index] == UInt8(ascii: "\"") else { break }
                     }
                     field.append(line[index])

@@ -3,9 +3,9 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// The texts of a file's row by column, from which a grant is made. A fault says what is wrong in a few words.
+/// The texts of one row of the file, by column, and the grant that they make.
 struct GrantFields {
-    /// The most Unicode scalars of a name, and of a player's id.
+    /// The most Unicode scalars of a name. A player id has a lower limit.
     static let maximumNameScalars = 255
     static let maximumPlayerScalars = 128
     static let columns: Set<String> = [
@@ -14,7 +14,7 @@ struct GrantFields {
         "web_order_line_item_id",
     ]
     static let required = ["transaction_id", "player_id", "bundle_id", "product_id"]
-    /// The submission of a grant for which the file names none: the column is never empty.
+    /// The submission id of a grant for which the file names none, because PostgreSQL requires one.
     static let unnamedSubmission: Identifier = "import"
 
     struct Fault: Error, Equatable {
@@ -25,7 +25,8 @@ struct GrantFields {
     let values: [String: String]
     let line: Int
 
-    /// - Parameter now: the time of the grant, if the row has no time of grant or of purchase.
+    /// Returns the grant of this row.
+    /// - Parameter now: the time of the grant if the row has neither a time of the grant nor of the purchase.
     func grant(now: Timestamp) throws(Fault) -> ImportedGrant {
         guard let transaction = try transactionID("transaction_id") else {
             throw Fault(message: "transaction_id is missing")
@@ -65,7 +66,7 @@ struct GrantFields {
         guard text.unicodeScalars.count <= maximum else {
             throw Fault(message: "\(column) is longer than \(maximum) characters")
         }
-        // Ids are compared as bytes: with an extra blank the player would be another one.
+        // receiptd compares ids as bytes, so an extra blank would name another player.
         guard text.first?.isWhitespace == false, text.last?.isWhitespace == false else {
             throw Fault(message: "\(column) \(ShownText.quoted(text)) begins or ends with white space")
         }
@@ -89,8 +90,7 @@ struct GrantFields {
         return environment
     }
 
-    /// Returns the time of a column, in RFC 3339 or in milliseconds since 1970 as in Apple's `…_ms` fields. Nil if it
-    /// is empty.
+    /// Returns the time in a column, which is in RFC 3339 or in milliseconds since 1970. Nil if the column is empty.
     private func time(_ column: String) throws(Fault) -> Timestamp? {
         guard let text = values[column], !text.isEmpty else { return nil }
         if let time = Timestamp(rfc3339: text) { return time }

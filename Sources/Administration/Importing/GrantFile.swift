@@ -4,14 +4,15 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// The rows of a file: JSON lines where its first line is an object, otherwise CSV with a header.
+/// Reads the rows of a file. If its first line is a JSON object the file has JSON lines, otherwise it is CSV with a
+/// header.
 package struct GrantFile {
     private enum Form {
         case json
         case csv(header: [String])
     }
 
-    /// The error of a file whose header lacks a column or cannot be read, so that no row can be read.
+    /// The file's header lacks a column or cannot be read, so no row can be read.
     package struct Unreadable: Error, Equatable {
         package let message: String
     }
@@ -19,11 +20,11 @@ package struct GrantFile {
     package enum Row: Equatable {
         case grant(ImportedGrant)
         case fault(String)
-        /// The header, or an empty line.
+        /// The header of a CSV file, or an empty line.
         case nothing
     }
 
-    /// Columns that the import does not use.
+    /// The columns that the import ignores.
     package private(set) var ignored: [String] = []
     package private(set) var line = 0
     private var form: Form?
@@ -36,7 +37,7 @@ package struct GrantFile {
     package mutating func read(_ read: LineReader.Line) throws(Unreadable) -> Row {
         line += 1
         guard case .bytes(var bytes) = read else { return .fault("longer than \(LineReader.maximumBytes) bytes") }
-        // Spreadsheets write a byte order mark.
+        // Spreadsheets put a byte order mark in front.
         if line == 1, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
         guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return .nothing }
         switch form {
@@ -89,7 +90,7 @@ package struct GrantFile {
         var values: [String: String] = [:]
         var seen: Set<String> = []
         for member in members where GrantFields.columns.contains(member.name) {
-            // Either value could count, so receiptd does not guess.
+            // The file does not say which of the two values counts.
             guard seen.insert(member.name).inserted else { return .fault("the line has \(member.name) twice") }
             switch member.value {
             case .string(let text), .number(let text): values[member.name] = text

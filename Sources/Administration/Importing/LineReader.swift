@@ -1,8 +1,8 @@
 import Foundation
 
-/// Reads a file of any size line by line. Its functions block.
+/// Reads a file of any size line by line. Its functions block the thread.
 package struct LineReader: ~Copyable {
-    /// The most bytes of a line. A longer line is passed over and returned as `tooLong`.
+    /// The most bytes of a line. A longer line is skipped, and returned as `tooLong`.
     static let maximumBytes = 65_536
     private static let chunk = 1 << 18
 
@@ -11,7 +11,7 @@ package struct LineReader: ~Copyable {
         case tooLong
     }
 
-    /// The size of the whole file in bytes, 0 if it is unknown.
+    /// The size of the whole file in bytes; 0 if it is unknown.
     package let size: Int
     private let file: UnsafeMutablePointer<FILE>
     private var buffer: [UInt8] = []
@@ -20,7 +20,7 @@ package struct LineReader: ~Copyable {
     /// The number of bytes read so far.
     package private(set) var position = 0
 
-    /// Returns nil if the file cannot be opened; `errno` says why.
+    /// Returns nil if the file cannot be opened. `errno` then says why.
     package init?(_ path: String) {
         guard let file = fopen(path, "rb") else { return nil }
         self.file = file
@@ -30,7 +30,7 @@ package struct LineReader: ~Copyable {
 
     deinit { fclose(file) }
 
-    /// Returns the next line without its line break. Nil at the end.
+    /// Returns the next line without its line break; nil at the end.
     package mutating func line() -> Line? {
         var line: [UInt8] = []
         var isTooLong = false
@@ -53,7 +53,7 @@ package struct LineReader: ~Copyable {
         }
     }
 
-    /// Whether reading broke off before the end.
+    /// True if an error stopped the reading before the end of the file.
     package var hasFailed: Bool { ferror(file) != 0 }
 
     private mutating func fill() -> Bool {

@@ -3,15 +3,15 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// The apps of a file that the catalog lacks: a misspelling, or an app no longer sold. The import enters their rows all
-/// the same.
+/// Collects the apps of a file that the catalog does not have: misspelled ones, or apps that are no longer sold. The
+/// import stores the rows of these apps too.
 package struct UnknownApps {
-    /// The most apps that are named; the others are counted.
+    /// The most apps that the warnings name. For the other apps there is only one number of rows.
     static let maximumTold = 20
 
     private let known: Set<BundleID>
     private var found: [BundleID: (rows: Int, firstLine: Int)] = [:]
-    /// The rows of apps that are not named.
+    /// The number of rows of the apps that are not named.
     private var untold = 0
 
     package init(catalog: Catalog) {
@@ -29,7 +29,7 @@ package struct UnknownApps {
         }
     }
 
-    /// A line for each named app, in the order of the file, and one for the others.
+    /// A warning for each named app, in the order of the file, and one warning for all other apps.
     package var warnings: [String] {
         var lines = found.sorted { $0.value.firstLine < $1.value.firstLine }.map { app, place in
             "warning: the catalog has no app \(ShownText.quoted(app.text)): \(place.rows) rows from line \(place.firstLine) on"

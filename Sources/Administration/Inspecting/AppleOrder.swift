@@ -6,7 +6,7 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// Asks Apple which transactions belong to an order number, as a customer reads it in Apple's mail (Look Up Order ID).
+/// Asks Apple which transactions belong to an order id, which the customer finds in Apple's e-mail (Look Up Order ID).
 package struct AppleOrder: Sendable {
     private let settings: Settings
     private let secrets: SecretSource
@@ -16,8 +16,9 @@ package struct AppleOrder: Sendable {
         (self.settings, self.secrets, self.pool) = (settings, secrets, pool)
     }
 
-    /// Returns the order's transactions. It asks each app with `server_api` until one knows the order. Throws a
-    /// `CommandFailure` if no app knows it or some could not be asked, and a `PostgresError`.
+    /// Returns the order's transactions. It asks Apple for each app with `server_api`, until Apple knows the order.
+    /// Throws a `CommandFailure` if Apple knows the order in no app, or did not answer for some app. Throws a
+    /// `PostgresError`.
     package func transactions(of order: String) async throws -> [NotifiedTransaction] {
         let catalog = try await StoredCatalog.latest(in: CatalogStore(pool: pool))
         let apps = catalog.map { Array($0.apps.values) } ?? []
@@ -35,7 +36,7 @@ package struct AppleOrder: Sendable {
         for app in asked where found.isEmpty {
             guard let credentials = app.serverAPI else { continue }
             let bundleID = app.bundleID
-            // Apple has orders of production only.
+            // Only production has orders.
             let context = StoreQueryContext(
                 bundleID: bundleID, credentials: credentials, environment: .production, share: .submission)
             switch await client.lookUpOrder(order, context) {
@@ -56,7 +57,7 @@ package struct AppleOrder: Sendable {
         throw failure ?? CommandFailure("Apple knows no order \(ShownText.quoted(order)) of any app", code: 1)
     }
 
-    /// Returns Apple's state of a transaction in one sentence, to print beside the ledger's state.
+    /// Returns a sentence with Apple's state of a transaction, which `inspect` prints beside the ledger's state.
     package static func sentence(_ transaction: NotifiedTransaction) -> String {
         let purchase = transaction.purchase
         let refunded = purchase.cancelledAt.map { "; Apple refunded it at \($0.rfc3339)" } ?? ""

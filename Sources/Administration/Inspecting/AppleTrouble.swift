@@ -4,23 +4,23 @@ import Ledger
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Finds since when Apple has answered nothing, by all workers' counts in PostgreSQL.
+/// Finds the time since which Apple has answered nothing, from the workers' counts in PostgreSQL.
 enum AppleTrouble {
-    /// The newest minutes, one of which must have trouble. A worker stores a minute's count right after its end, or a
-    /// minute later.
+    /// The number of last minutes in which a failed request counts as present trouble. A worker stores the counts of a
+    /// minute after its end, and up to a minute later.
     private static let newestMinutes = 3
 
-    /// The requests to one of Apple's endpoints, by minute.
+    /// The results of the requests to one of Apple's endpoints, by minute.
     private struct Asked {
         var answered: [Bool]
         var troubled: [String: [Int]] = [:]
     }
 
-    /// Returns a line for each endpoint that had trouble in the newest minutes, and has answered nothing since its
-    /// trouble began.
+    /// Returns a line for each endpoint with failed requests in the newest minutes and no answer since the first of
+    /// these failures in a row.
     /// - Parameters:
     ///   - traffic: the traffic of the last hour.
-    ///   - now: the time when the traffic was read.
+    ///   - now: the time at which the traffic was read.
     static func lines(_ traffic: Traffic, now: Timestamp) -> [String] {
         let minutes = traffic.span.bins
         var asked: [String: Asked] = [:]

@@ -7,12 +7,12 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// Apple's state as a command can see it: from the workers' rows in PostgreSQL, and from the metrics of the worker at
+/// Describes why requests to Apple wait or fail, from PostgreSQL's rows and from the metrics of the worker at
 /// `HTTP_HOST` and `HTTP_PORT`.
 package enum AppleWord {
     private static let metrics = ["receiptd_apple_circuit_open", "receiptd_misconfigured", "receiptd_apple_down"]
 
-    /// Returns a line for each cause that holds requests back, or one line that says that no cause is known.
+    /// Returns a line for each known cause. A line also says if the worker reports no trouble, or cannot be asked.
     package static func lines(_ http: HTTPSettings, in pool: PostgresPool) async -> [String] {
         var lines: [String] = []
         do {
@@ -40,7 +40,7 @@ package enum AppleWord {
         return lines + (told.isEmpty ? ["the worker at \(place) reports no trouble at Apple"] : told)
     }
 
-    /// Returns a sentence for each series of a worker's metrics that says that requests are held back.
+    /// Returns a sentence for each series of a worker's metrics that reports trouble with Apple.
     static func troubles(inMetrics text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
             guard let name = metrics.first(where: { line.hasPrefix($0) }), let space = line.lastIndex(of: " "),
@@ -57,14 +57,14 @@ package enum AppleWord {
     }
 }
 
-/// Sends one GET over HTTP/1.0, for a page of an own worker. Each wait on the socket ends after 2 s, and the reading of
-/// the answer after 5 s.
+/// Sends one GET over HTTP/1.0, to a worker's own page. Each wait on the socket ends after 2 s. Reading the response
+/// ends after 5 s.
 enum PlainHTTP {
     private static let seconds = 2
     private static let totalSeconds = 5.0
     private static let maximumBytes = 4 * 1024 * 1024
 
-    /// Returns the body of an answer with status 200; nil otherwise.
+    /// Returns the body of a response with status 200; nil otherwise.
     static func get(_ path: String, host: String, port: Int) -> String? {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

@@ -3,9 +3,9 @@ import Encodings
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Tells the rows of PostgreSQL, in a sentence for each purchase or submission.
+/// Makes a sentence of each row that PostgreSQL has about a purchase or a submission.
 extension InspectionSummary {
-    /// The sentences: first the waiting purchases, then the granted ones, then the refused ones.
+    /// The sentences about waiting purchases, then those about granted ones, then those about refused ones.
     var verdicts: [String] {
         told(rows("parked"), of: "parked", Self.parked, more: "more parked submissions")
             + told(rows("holds"), of: "holds", Self.held, more: "more held purchases")
@@ -21,9 +21,9 @@ extension InspectionSummary {
             + told(rows("local_refusals"), Self.refusedLocally, more: "more submissions refused without asking Apple")
     }
 
-    /// Returns sentences about the first rows, and the number of the other rows.
-    /// - Parameter section: the section whose total counts. Nil if the rows are a part of a section: then only these
-    ///   rows count.
+    /// Returns sentences about the first rows, and a line with the number of the other rows.
+    /// - Parameter section: the section whose total is the number of all rows. Nil if the total is the number of
+    ///   `rows`.
     private func told(
         _ rows: [JSONValue], of section: String? = nil, _ sentence: (JSONValue) -> String, more: String
     ) -> [String] {
@@ -107,7 +107,7 @@ extension InspectionSummary {
         row[name]?.string.map { ShownText.plain($0) } ?? "?"
     }
 
-    /// Formats a time as all sentences do.
+    /// Returns the time in a column, in RFC 3339.
     private static func time(_ row: JSONValue, _ name: String) -> String {
         guard let text = row[name]?.string else { return "?" }
         return Timestamp(rfc3339: text)?.rfc3339 ?? ShownText.plain(text)

@@ -4,15 +4,15 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// The answer to "where is my purchase?" in a few sentences, which are printed above all rows.
+/// The answer to "where is my purchase?" in a few sentences, which `inspect` prints above the rows.
 package struct InspectionSummary {
-    /// The most rows of a kind that get a sentence; the others are counted.
+    /// The most rows of a kind that get a sentence. The summary only counts the other rows.
     static let maximumTold = 10
 
     package let id: String
     package let inspection: Inspection
     package let kafka: KafkaFindings
-    /// Apple's state, if a submission is not decided.
+    /// The lines about Apple's state; empty if no submission is undecided.
     package var apple: [String] = []
 
     package init(id: String, inspection: Inspection, kafka: KafkaFindings, apple: [String] = []) {
@@ -76,7 +76,8 @@ package struct InspectionSummary {
             + "\(ShownText.plain(answer.detail, limit: 300)) (\(ShownText.plain(answer.occurredAt)), event \(ShownText.plain(answer.eventID)))"
     }
 
-    /// Returns whether this reason is found without Apple. If Apple gave the reason, PostgreSQL has the answer.
+    /// Returns true for a reason that screening finds. If Apple's answer led to the reason, PostgreSQL has the outcome,
+    /// and the summary does not show the event.
     private static func isLocal(_ reason: String) -> Bool {
         [
             "malformed_submission", "unknown_app", "malformed_receipt", "foreign_app", "unauthentic_receipt",
@@ -84,7 +85,7 @@ package struct InspectionSummary {
         ].contains(reason)
     }
 
-    /// The sentence about the searched places, so that nobody takes a short search for a complete one.
+    /// The sentence about the searched records, which shows that the search was short or complete.
     private var looks: String {
         let told = kafka.looks.map { look in
             "\(look.records) records of \(look.partitions) partitions of \(ShownText.plain(look.topic))"
@@ -96,7 +97,7 @@ package struct InspectionSummary {
             + "or a worker may have refused them without asking Apple"
     }
 
-    /// Kafka's findings as sections of the JSON document, after those of PostgreSQL.
+    /// Kafka's findings as sections of the JSON document. They come after PostgreSQL's sections.
     package var sections: [(name: String, rows: [JSONValue])] {
         func text(_ name: String, _ text: String?) -> JSONMember {
             JSONMember(name: name, value: text.map { .string($0) } ?? .null)

@@ -2,10 +2,9 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// Kafka's records of a submission, a transaction or a player: submissions that may wait, and answers that touch no
-/// table.
+/// The records in Kafka that belong to a submission, a transaction or a player: waiting submissions, and rejections.
 package struct KafkaFindings: Sendable {
-    /// A record after the group's committed offset. A worker may have it in memory, or no worker has read it.
+    /// A submission after the group's committed offset. A worker has it in memory, or no worker has polled it.
     package struct Waiting: Sendable, Equatable {
         var submissionID: String
         var playerID: String
@@ -14,13 +13,13 @@ package struct KafkaFindings: Sendable {
         var partition: Int32
         var offset: Int64
         var receivedAt: Timestamp?
-        /// The earlier records of the partition that are not known to be done.
+        /// The number of earlier records of the partition from the committed offset on.
         var ahead: Int64
-        /// The records of the partition that are not known to be done.
+        /// The number of all records of the partition from the committed offset on.
         var lag: Int64
-        /// Whether the record's key is the player's id. If not, the player's records may be decided out of order.
+        /// True if the record's key is the player id. If not, workers may decide the player's records out of order.
         var isKeyedByPlayer = true
-        /// The fields that cannot be read and are ignored.
+        /// The fields that receiptd cannot read and ignores.
         var ignored: [String] = []
     }
 
@@ -29,7 +28,7 @@ package struct KafkaFindings: Sendable {
         var eventID: String
         var reason: String
         var detail: String
-        /// The `detail_code`; nil in events of earlier versions.
+        /// The `detail_code`; nil in an event of an earlier release.
         var detailCode: String?
         var submissionID: String
         var playerID: String
@@ -38,34 +37,34 @@ package struct KafkaFindings: Sendable {
         var offset: Int64
     }
 
-    /// The searched part of a topic.
+    /// The part of a topic that was searched.
     struct Look: Sendable, Equatable {
         var topic: String
         var partitions: Int
         var records: Int
-        /// False if records were left unread. A search of the newest events also counts as complete once it found an
-        /// answer.
+        /// True if the search read the whole topic. For the outcomes topic it is also true if the newest events had a
+        /// match.
         var isComplete: Bool
     }
 
     package var waiting: [Waiting] = []
     var answers: [Answer] = []
     var looks: [Look] = []
-    /// The reason, in words, why the search in Kafka is incomplete; nil if it is complete.
+    /// The reason why the search in Kafka is incomplete; nil if it is complete.
     var fault: String?
 
-    /// Makes the findings of a search without Kafka.
+    /// Makes the findings for a command that does not search Kafka.
     package init() {}
 
     /// Returns the submissions that have no answer in PostgreSQL or on the outcomes topic.
     /// - Parameters:
-    ///   - outcomes: the inspection's rows of decided submissions.
-    ///   - parked: the inspection's parked rows.
+    ///   - outcomes: the rows of decided submissions that the inspection found.
+    ///   - parked: the rows of parked submissions that the inspection found.
     func undecided(outcomes: [JSONValue], parked: [JSONValue]) -> [Waiting] {
         let known = Set((outcomes + parked).compactMap(Self.place))
         return waiting.filter { record in
             guard !known.contains("\(record.topic)/\(record.partition)/\(record.offset)") else { return false }
-            // A local answer has its record's time.
+            // The event of a local answer has the time of its submission's record.
             return !answers.contains { answer in
                 answer.submissionID == record.submissionID && answer.playerID == record.playerID
                     && answer.occurredAt == record.receivedAt?.rfc3339
@@ -73,7 +72,7 @@ package struct KafkaFindings: Sendable {
         }
     }
 
-    /// Returns the answers that PostgreSQL does not show: local refusals, and answers older than the search.
+    /// Returns the rejections that the rows do not contain.
     func untold(outcomes: [JSONValue]) -> [Answer] {
         let known = Set(outcomes.compactMap { $0["event_id"]?.string })
         return answers.filter { !known.contains($0.eventID) }

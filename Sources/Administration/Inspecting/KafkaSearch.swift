@@ -4,11 +4,11 @@ import Kafka
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Searches Kafka for an id that no table may have: in submissions that workers may not have finished, and in the
-/// latest events. Bounded in records and in time.
+/// Searches Kafka for an id that PostgreSQL may not know. It reads the submissions that workers may not have finished,
+/// and the newest events. It stops at a number of records and at a time limit.
 package struct KafkaSearch: Sendable {
-    /// The usual number of records to read in each partition. A search reads ten times as many events from the players'
-    /// partitions, and from the partition that the id would have as a player's.
+    /// The default number of records to read in each partition. In the partitions of the players, the search reads ten
+    /// times as many events.
     package static let defaultRecords = 50_000
     static let playerFactor = 10
     /// The most findings of a kind.
@@ -21,7 +21,7 @@ package struct KafkaSearch: Sendable {
 
     /// - Parameters:
     ///   - records: the most records to read in each partition.
-    ///   - seconds: the limit of the whole search.
+    ///   - seconds: the time limit of the whole search.
     package init(settings: KafkaSettings, id: SearchedID, records: Int, seconds: Double) {
         self.settings = settings
         self.id = id
@@ -29,10 +29,10 @@ package struct KafkaSearch: Sendable {
         self.seconds = seconds
     }
 
-    /// Searches. A failure of Kafka is a finding, and nothing is thrown.
+    /// Runs the search. It does not throw: a failure of Kafka is in the findings.
     /// - Parameters:
-    ///   - isKnown: whether PostgreSQL knows the id. Then the search skips the other players' partitions of events.
-    ///   - players: the players that PostgreSQL names with the id. Only their events say what ended a hold.
+    ///   - isKnown: true if PostgreSQL knows the id. Then the search reads only the players' partitions of events.
+    ///   - players: the players whom PostgreSQL names with this id.
     package func run(isKnown: Bool, players: [String]) async -> KafkaFindings {
         guard !settings.bootstrapServers.isEmpty else {
             var findings = KafkaFindings()
@@ -69,7 +69,7 @@ package struct KafkaSearch: Sendable {
         return (known.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
     }
 
-    /// Searches from the group's committed offset on: earlier records have their answer.
+    /// Searches from the group's committed offset on. Earlier records are answered.
     private func searchSubmissions(_ scan: inout RecordScan, _ findings: inout KafkaFindings) throws(KafkaError) {
         let topic = settings.submissionsTopic
         let partitions = try partitions(of: topic, scan)
@@ -105,8 +105,8 @@ package struct KafkaSearch: Sendable {
                 isComplete: unread.isEmpty && stretches.allSatisfy { $0.value.upperBound == ends[$0.key] }))
     }
 
-    /// Searches the newest events of the players' partitions, and of the partition that the id would have as a
-    /// player's. It searches the other partitions only if nothing else knows the id.
+    /// Searches the newest events in the partitions of the known players. It also searches the partition whose player
+    /// id would be the searched id. It searches all other partitions only if nothing was found yet.
     private func searchEvents(
         _ scan: inout RecordScan, isKnown: Bool, players known: [String], _ findings: inout KafkaFindings
     ) throws(KafkaError) {
@@ -114,7 +114,7 @@ package struct KafkaSearch: Sendable {
         let partitions = try partitions(of: topic, scan)
         guard !partitions.isEmpty else { return }
         let own = TopicPartition(topic: topic, partition: RecordPartition.of(id.key, count: partitions.count))
-        // A submission that waits names its player.
+        // A waiting submission names its player.
         let names = known + findings.waiting.map(\.playerID)
         let players = Set(names.map { RecordPartition.of(Array($0.utf8), count: partitions.count) })
         var first = Set(players.map { TopicPartition(topic: topic, partition: $0) })
@@ -140,10 +140,10 @@ package struct KafkaSearch: Sendable {
         let unread = try scan.read(stretches) { record in
             guard let answer = id.answer(in: record) else { return }
             found.append(answer)
-            // Only the newest answers are kept.
+            // Only the newest rejections are kept.
             if found.count > Self.maximumFound { found.removeFirst() }
         }
-        // An event may have been published more than once.
+        // The outcomes topic may have an event more than once.
         var seen = Set(findings.answers.map(\.eventID))
         findings.answers += found.filter { seen.insert($0.eventID).inserted }
         findings.looks.append(

@@ -1,9 +1,10 @@
-/// The partition that Java's default partitioner and librdkafka's `murmur2_random` choose for a record's key. A
-/// player's events are there. Source: org.apache.kafka.common.utils.Utils.murmur2.
+/// Computes the partition of a record's key as Java's default partitioner and librdkafka's `murmur2_random` do. A
+/// player's events are in that partition. Source: org.apache.kafka.common.utils.Utils.murmur2.
 enum RecordPartition {
     private static let seed: UInt32 = 0x9747_B28C
     private static let factor: UInt32 = 0x5BD1_E995
 
+    /// Returns the partition of a key.
     /// - Parameter count: the number of the topic's partitions, at least 1.
     static func of(_ key: [UInt8], count: Int) -> Int32 {
         Int32(hash(key) & 0x7FFF_FFFF) % Int32(count)

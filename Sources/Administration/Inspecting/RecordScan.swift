@@ -1,8 +1,9 @@
 import Kafka
 
-/// Reads stretches of a topic's partitions, without joining a group, until all are read or the time is up. It blocks.
+/// Reads ranges of offsets from a topic's partitions, without joining a group, until the deadline. It blocks the
+/// thread.
 struct RecordScan {
-    /// The offsets to read, without the upper bound.
+    /// The offsets to read in one partition.
     typealias Stretch = Range<Int64>
 
     let consumer: KafkaConsumer
@@ -10,8 +11,8 @@ struct RecordScan {
 
     private(set) var records = 0
 
-    /// The milliseconds that a call to the broker may still take. The least is 100, so that a broker out of reach is
-    /// found.
+    /// The milliseconds that the next call to the broker may take. It is at least 100, so that a call finds out that
+    /// the broker cannot be reached.
     var timeoutMilliseconds: Int32 {
         let left = (deadline - ContinuousClock.now) / .milliseconds(1)
         return Int32(max(100, min(left.rounded(.up), 60_000)))
@@ -19,13 +20,14 @@ struct RecordScan {
 
     init(properties: KafkaProperties, deadline: ContinuousClock.Instant) throws(KafkaError) {
         var properties = properties
-        // A stretch may end in records that are not delivered (transaction markers). Only this event shows such an end.
+        // The last records may be transaction markers, which librdkafka does not deliver. Only this event shows that
+        // the log ends there.
         properties["enable.partition.eof"] = "true"
         consumer = try KafkaConsumer(properties: properties, log: { _ in })
         self.deadline = deadline
     }
 
-    /// Reads the stretches, and returns the partitions that were not read to their stretch's end.
+    /// Reads the ranges, and returns the partitions whose range it did not read to the end.
     mutating func read(
         _ stretches: [TopicPartition: Stretch], _ body: (ConsumerRecord) -> Void
     ) throws(KafkaError) -> Set<TopicPartition> {

@@ -5,11 +5,11 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// An id to find in records, if possible without parsing them.
+/// An id to find in records. Where possible it is found without parsing them.
 package struct SearchedID: Sendable {
     let text: String
     private let bytes: [UInt8]
-    /// Whether the id's letters look the same in any JSON, so that a record without these bytes is skipped unread.
+    /// True if JSON never escapes a character of the id. Then a record without the id's bytes does not have the id.
     private let isPlain: Bool
     private let isTransaction: Bool
     private let proofs: ProofReader
@@ -29,10 +29,10 @@ package struct SearchedID: Sendable {
 
     var key: [UInt8] { bytes }
 
-    /// Returns the submission of a record, if it belongs to the id; nil otherwise.
+    /// Returns the submission in a record if it has the id; nil otherwise.
     func submission(in record: ConsumerRecord) -> Submission? {
         guard let value = record.value else { return nil }
-        // A transaction may be inside of a proof.
+        // A transaction id may be inside of the proof, which is encoded.
         guard isTransaction || !isPlain || record.key == bytes || Self.holds(value, bytes) else { return nil }
         guard case .submission(let submission) = SubmissionDecoder().decode(value, signatureHeaders: []) else {
             return nil
@@ -47,12 +47,12 @@ package struct SearchedID: Sendable {
     private func isOf(_ proof: Submission.Proof) -> Bool {
         let id = Identifier(text)
         if case .transactionID(let told) = proof { return told == id }
-        // The signature does not matter: this is no decision.
+        // The search decides nothing, so it checks no signature.
         let parsed = try? DecodedProof(proof)?.parsed(by: proofs, provingWhere: { _ in false })
         return (parsed?.content?.purchases ?? []).contains { $0.transactionID == id || $0.originalTransactionID == id }
     }
 
-    /// Returns the rejection in a record of the outcomes topic, if it belongs to the id; nil otherwise.
+    /// Returns the rejection in a record of the outcomes topic if it has the id; nil otherwise.
     func answer(in record: ConsumerRecord) -> KafkaFindings.Answer? {
         guard let value = record.value, !isPlain || record.key == bytes || Self.holds(value, bytes),
             let event = try? JSONParser.parse(value).value,
@@ -70,7 +70,7 @@ package struct SearchedID: Sendable {
             partition: record.topicPartition.partition, offset: record.offset)
     }
 
-    /// Returns whether `part` occurs in `value`. True for an empty `part`.
+    /// Returns true if `part` occurs in `value`, or is empty.
     static func holds(_ value: [UInt8], _ part: [UInt8]) -> Bool {
         guard let first = part.first else { return true }
         return value.withUnsafeBytes { value in

@@ -4,8 +4,8 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// The text that `receiptd proof` prints. It never holds the proof itself, and account tokens only if they are asked
-/// for.
+/// The text that `receiptd proof` prints. It never contains the proof itself. It contains account tokens only if the
+/// operator asks for them.
 package struct ProofReport: Sendable {
     private static let columns = [
         "TRANSACTION", "ORIGINAL", "PRODUCT", "QUANTITY", "BOUGHT", "EXPIRES", "OWNERSHIP", "REFUNDED",
@@ -15,7 +15,7 @@ package struct ProofReport: Sendable {
     private let verdict: ProofVerdict?
     private let showsTokens: Bool
 
-    /// - Parameter verdict: nil where no catalog was given.
+    /// - Parameter verdict: the verdict; nil if the operator gave no catalog.
     package init(_ examined: ExaminedProof, verdict: ProofVerdict?, showingTokens: Bool) {
         self.examined = examined
         self.verdict = verdict
@@ -27,7 +27,7 @@ package struct ProofReport: Sendable {
 
     // MARK: - Text
 
-    /// - Parameter width: the characters of a terminal's line; nil without a terminal.
+    /// - Parameter width: the number of characters in a terminal's line; nil without a terminal.
     package func text(width: Int? = nil) -> String {
         var lines = facts.map { name, value in
             name + String(repeating: " ", count: max(1, 14 - name.count)) + ShownText.plain(value, limit: 200)
@@ -114,7 +114,7 @@ package struct ProofReport: Sendable {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Writes a purchase by the names of the contract's events.
+    /// Writes a purchase with the field names of the events.
     private func write(_ purchase: StorePurchase, to json: inout JSONWriter) {
         json.beginObject()
         json.member("transaction_id", purchase.transactionID.text)

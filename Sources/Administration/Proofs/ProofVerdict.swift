@@ -2,25 +2,26 @@ import AppleProofs
 import Fulfillment
 import NamesAndTimes
 
-/// The verdict that a worker with this catalog would reach without asking Apple or the database.
+/// The verdict that a worker with this catalog would give without Apple and without the database.
 package struct ProofVerdict: Sendable {
     package struct Purchase: Sendable {
         package let transactionID: StoreTransactionID
         /// `granted`, `held` or `rejected`.
         package let outcome: String
-        /// The reason. Nil if it is granted.
+        /// The reason; nil for `granted`.
         package let reason: Reason?
     }
 
-    /// `granted`, `held`, `rejected`, or `asks_apple` if only Apple's answer decides.
+    /// `granted`, `held` or `rejected`; `asks_apple` if the verdict needs Apple's answer.
     package let outcome: String
-    /// The refusal. Nil if it is granted, or if only Apple can decide.
+    /// The refusal; nil for `granted` and `asks_apple`.
     package let refusal: Refusal?
     package let purchases: [Purchase]
 
     /// - Parameters:
-    ///   - bundleID: the submission's app. Nil for the catalog's only app, or else the proof's own.
-    ///   - now: the time of the imagined submission.
+    ///   - bundleID: the submission's app. Nil for the catalog's only app, or for the proof's app if the catalog has
+    ///     several.
+    ///   - now: the time at which a worker would get the submission.
     package init(
         on examined: ExaminedProof, by parser: ProofReader, catalog: Catalog, bundleID: BundleID?, now: Timestamp
     ) {
@@ -70,7 +71,8 @@ package struct ProofVerdict: Sendable {
                 Purchase(transactionID: one.purchase.transactionID, outcome: "rejected", reason: reason)
             }
         }
-        // By the contract a granted purchase decides, else a held purchase, else the newest purchase.
+        // The contract's `outcome` of a submission comes from a granted purchase, else from a held one, else from the
+        // newest.
         let decisive =
             purchases.first { $0.outcome == "granted" } ?? purchases.last { $0.outcome == "held" } ?? purchases.last
         self.init(

@@ -1,26 +1,26 @@
 import CZlib
 
-/// Unpacks gzip files (RFC 1952) with the system's zlib, which checks lengths and checksums.
+/// Unpacks gzip files (RFC 1952) with the system's zlib, which checks length and checksum.
 enum Gzip {
     struct Fault: Error, Equatable {
         let message: String
     }
 
-    /// Whether the bytes begin as a gzip file does.
+    /// Returns true if the bytes begin as a gzip file does.
     static func isGzip(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
     private static let magic: [UInt8] = [0x1F, 0x8B]
 
-    /// The bytes that zlib unpacks at a time.
+    /// The most bytes that one call of zlib unpacks.
     private static let chunk = 65_536
 
     /// Returns the unpacked bytes.
-    /// - Parameter limit: the most bytes to unpack. A file that holds more is a fault, and is unpacked no further.
+    /// - Parameter limit: the most unpacked bytes. Throws without unpacking more.
     static func unpack(_ packed: [UInt8], limit: Int) throws(Fault) -> [UInt8] {
         var input = packed
         var position = 0
         var unpacked: [UInt8] = []
-        // A gzip file may have several members, one behind the other.
+        // A gzip file may have several members, one after another.
         repeat {
             try unpackMember(&input, from: &position, limit: limit, into: &unpacked)
         } while input.dropFirst(position).starts(with: magic)
@@ -33,7 +33,7 @@ enum Gzip {
     private static func unpackMember(
         _ input: inout [UInt8], from position: inout Int, limit: Int, into unpacked: inout [UInt8]
     ) throws(Fault) {
-        // zlib remembers the address of its stream: the stream must not move.
+        // zlib remembers the address of its stream, so the stream must not move.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         defer { stream.deallocate() }
@@ -54,7 +54,8 @@ enum Gzip {
         }
     }
 
-    /// Runs zlib once, and returns its code and the number of unpacked bytes. zlib has the buffers for this call only.
+    /// Calls zlib once. Returns its code, and the number of bytes that it unpacked. zlib uses the buffers only during
+    /// this call.
     private static func step(
         _ stream: UnsafeMutablePointer<z_stream>, _ input: inout [UInt8], from position: inout Int,
         _ output: inout [UInt8]

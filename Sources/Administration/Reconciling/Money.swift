@@ -1,7 +1,7 @@
-/// Amounts in thousandths of a currency's unit, as Apple gives prices. A sum stops at the largest number, because it is
-/// only an indication.
+/// Amounts in thousandths of a currency's main unit, as in Apple's prices. A sum that would overflow stops at the
+/// largest number, because sums are only an indication.
 package enum Money {
-    /// Returns the amount, such as 990 for `0.99`; nil if the text is no amount.
+    /// Returns the amount in thousandths, such as 990 for `0.99`; nil if the text is no amount.
     static func milliunits(_ text: String) -> Int64? {
         let isNegative = text.hasPrefix("-")
         let parts = text.dropFirst(isNegative ? 1 : 0).split(
@@ -18,12 +18,12 @@ package enum Money {
         return isNegative ? -amount : amount
     }
 
-    /// Returns nil if the text is no ISO 4217 code.
+    /// Returns the text; nil if it is no ISO 4217 code.
     static func currency(_ text: String) -> String? {
         text.utf8.count == 3 && text.utf8.allSatisfy { (0x41...0x5A).contains($0) } ? text : nil
     }
 
-    /// Returns the amount with two decimals, such as `12.99`, or with three if it has thousandths.
+    /// Returns the amount with two decimals, such as `12.99`; with three if the third is not 0.
     package static func text(_ milliunits: Int64) -> String {
         let magnitude = milliunits.magnitude
         var part = String(magnitude % 1000)

@@ -1,37 +1,39 @@
 import BackOffice
 
-/// Units granted against units sold, by product and period of the report.
+/// A comparison of granted units with sold units, by product and period of the report.
 package struct Reconciliation: Equatable {
     package struct Row: Equatable {
         package let productID: String
         package let period: SalesReport.Period
         package var granted: Int64 = 0
         package var revoked: Int64 = 0
-        /// The sold units less refunded ones.
+        /// The sold units minus the refunded units.
         package var sold: Int64 = 0
 
-        /// Above 0: units that were granted and not sold. Below 0: units that were sold and not granted.
+        /// The difference. Above 0, receiptd granted units that Apple did not sell. Below 0, Apple sold units that
+        /// receiptd did not grant.
         package var difference: Int64 { granted - revoked - sold }
     }
 
-    /// A product's money in one currency. It is an indication: Apple says not to reconcile by the prices that it signs.
+    /// A product's money in one currency. It is only an indication: Apple says that the prices that it signs are not
+    /// for reconciliation.
     package struct MoneyRow: Equatable {
         package let productID: String
         package let currency: String
-        /// The ledger's units with a known price, without revoked units.
+        /// The ledger's units with a known price, minus the revoked units.
         package var units: Int64 = 0
         package var granted: Int64 = 0
         package var sold: Int64 = 0
     }
 
-    /// The rows by product, then period.
+    /// The rows, sorted by product and period.
     package let rows: [Row]
-    /// The money by product, then currency.
+    /// The money, sorted by product and currency.
     package let money: [MoneyRow]
 
     package var differences: [Row] { rows.filter { $0.difference != 0 } }
 
-    /// - Parameter granted: the ledger's units by day. Days outside the report's periods are skipped.
+    /// - Parameter granted: the ledger's units by day. Days outside the report's periods do not count.
     package init(_ report: SalesReport, _ granted: [GrantedUnits]) {
         var rows: [SalesReport.Key: Row] = [:]
         for (key, units) in report.units {
@@ -63,7 +65,8 @@ package struct Reconciliation: Equatable {
         money.values.sorted { ($0.productID, $0.currency) < ($1.productID, $1.currency) }
     }
 
-    /// The sums over all periods. Differences that arise because days end at different hours vanish here.
+    /// The sum over all periods for each product. Apple's days end at other hours than the ledger's. In the sums such
+    /// differences vanish.
     package var totals: [Row] {
         guard let first = rows.map(\.period.first).min(), let last = rows.map(\.period.last).max() else { return [] }
         var totals: [Row] = []
@@ -78,7 +81,7 @@ package struct Reconciliation: Equatable {
         return totals
     }
 
-    /// Returns the period of a day; nil if no period has the day. The periods are sorted and do not overlap.
+    /// Returns the period that contains a day; nil if there is none. The periods must be sorted and must not overlap.
     private static func period(of day: ReportDay, in periods: [SalesReport.Period]) -> SalesReport.Period? {
         var low = 0
         var high = periods.count

@@ -1,16 +1,17 @@
 import BackOffice
 
-/// Apple's Summary Sales report: tab separated, a header, a row for each product, country, device and so on.
+/// Apple's Summary Sales report: tab-separated text with a header. Each row has the units of a product that were sold
+/// in a period, in one country and on one kind of device. A row names no transaction.
 ///
 /// The source of columns and product types is App Store Connect Help, "Summary Sales Report" and "Product type
-/// identifiers". A row says how many units of a product were sold in a period; it names no transaction.
+/// identifiers".
 package struct SalesReport: Equatable {
-    /// The most bytes of a report, packed or unpacked: half a million rows.
+    /// The most bytes of a report, packed or unpacked. They are enough for half a million rows.
     package static let maximumBytes = 64 << 20
-    /// The most faults that are reported.
+    /// The most faults that an error lists.
     static let maximumFaults = 20
-    /// The most units of all rows together, sold and refunded units each counted. No store sells as many, and no sum
-    /// overflows.
+    /// The most units of all rows together. Sold units and refunded units both count as positive. No store sells so
+    /// many, and no sum can overflow.
     static let maximumUnits: Int64 = 1_000_000_000_000
 
     package struct Period: Hashable, Comparable {
@@ -27,33 +28,33 @@ package struct SalesReport: Equatable {
         let period: Period
     }
 
-    /// A product and a currency.
+    /// A product in one currency.
     struct Price: Hashable {
         let productID: String
-        /// ISO 4217.
+        /// The currency's ISO 4217 code.
         let currency: String
     }
 
-    /// The faults of a report, each with its line. They quote nothing but a column's name.
+    /// The faults of a report, each with its line. They quote only names of columns.
     package struct Faults: Error, Equatable {
         package let messages: [String]
     }
 
-    /// The types of in-app purchases of every platform. Restored purchases (`IA3`) are no sales, and the others are
-    /// apps.
+    /// The product types of in-app purchases on every platform. Restored purchases (`IA3`) are no sales. All other
+    /// types are apps.
     private static let types: Set<String> = ["IA1", "IA1-M", "IA9", "IA9-M", "IAY", "IAY-M", "IAC", "IAC-M", "FI1"]
     private static let required = ["sku", "product type identifier", "units", "begin date", "end date"]
 
-    /// The sold units less refunded ones, which Apple reports in rows with negative units.
+    /// The sold units minus the refunded units, which Apple reports in rows with negative units.
     private(set) var units: [Key: Int64] = [:]
-    /// The units of all rows, sold and refunded ones each counted.
+    /// The units of all rows together. Sold units and refunded units both count as positive.
     private var unitsInAll: Int64 = 0
-    /// The customers' payments less refunds, if the report has them: an indication.
+    /// The customers' payments minus refunds, as an indication. Empty if the report has no prices.
     private(set) var money: [Price: Int64] = [:]
-    /// The periods of all rows, sorted; none overlaps another.
+    /// The periods of all rows, sorted, without overlaps.
     package private(set) var periods: [Period] = []
 
-    /// - Parameter file: plain or gzip.
+    /// - Parameter file: the report, plain or as gzip.
     package init(_ file: [UInt8]) throws(Faults) {
         let bytes = try Self.unpacked(file)
         var parsing = Parsing()
@@ -77,12 +78,12 @@ package struct SalesReport: Equatable {
         }
     }
 
-    /// Adds a report of other days. Throws if both have the same day, because its units would count twice.
+    /// Adds a report of other days. Throws if both reports have a day in common, because its units would count twice.
     package mutating func add(_ other: SalesReport) throws(Faults) {
         for (one, next) in Self.overlaps((periods + other.periods).sorted()) {
             throw Faults(messages: ["covers \(Self.text(one, next)), as another report does"])
         }
-        // Each number is at most the limit, so that the sum cannot overflow.
+        // Each number is at most the limit, so their sum cannot overflow.
         guard unitsInAll + other.unitsInAll <= Self.maximumUnits else {
             throw Faults(messages: ["has, with the other reports, more than \(Self.maximumUnits) units"])
         }
@@ -116,7 +117,7 @@ package struct SalesReport: Equatable {
             }
             let fields = text.split(separator: "\t", omittingEmptySubsequences: false)
             guard let columns else { return header(fields, number) }
-            // Trailing empty columns may be cut off.
+            // The export may cut off empty columns at the end of a row.
             guard fields.count <= width else {
                 return fault(number, "\(fields.count) columns where the header has \(width)")
             }
@@ -142,7 +143,7 @@ package struct SalesReport: Equatable {
             }
             unitsInAll += abs(count)
             units[key, default: 0] += count
-            // The price is not needed, so an unreadable one is no fault.
+            // The reconciliation works without prices, so an unreadable price is no fault.
             if let price = Money.milliunits(value("customer price")),
                 let currency = Money.currency(value("customer currency"))
             {
@@ -181,7 +182,7 @@ package struct SalesReport: Equatable {
             return String(field)
         }
 
-        /// Apple writes `3`, and may write `3.00`.
+        /// Returns the number of units. Apple writes `3`, and may write `3.00`.
         private static func units(_ text: String) -> Int64? {
             let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
             guard let whole = parts.first, parts.count == 1 || parts[1].allSatisfy({ $0 == "0" }) else { return nil }

@@ -7,7 +7,7 @@ import Pipeline
 import Postgres
 import ReceiptdConfiguration
 
-/// Asks Apple about one subscription, whether it is due or not, and stores Apple's answer. Workers publish the events.
+/// Asks Apple about one subscription, even if no check is due, and stores the result. Workers publish the events.
 package struct SubscriptionCheckNow {
     let settings: Settings
     let secrets: SecretSource
@@ -19,7 +19,7 @@ package struct SubscriptionCheckNow {
         self.pool = pool
     }
 
-    /// Returns the number of events. Throws a `CommandFailure` where Apple could not be asked, and a `PostgresError`.
+    /// Returns the number of events. Throws a `CommandFailure` if Apple could not be asked, and a `PostgresError`.
     package func run(_ original: StoreTransactionID) async throws -> Int {
         let store = PostgresSubscriptions(pool: pool)
         guard let leased = try await store.lease(original) else {
@@ -28,7 +28,7 @@ package struct SubscriptionCheckNow {
         do {
             return try await ask(of: leased, in: store)
         } catch {
-            // If this fails too, the lease ends by itself after two minutes; the first error says why the check failed.
+            // If this fails too, the lease ends by itself after two minutes. `error` says why the check failed.
             try? await store.endLease(of: leased)
             throw error
         }
@@ -47,7 +47,8 @@ package struct SubscriptionCheckNow {
         case .found(let findings):
             let events = try await store.settle(
                 SubscriptionCheck(leased, findings, at: WallClock.now), catalog: catalog)
-            // The answer is stored. If this fails, a worker's sweep of the outbox publishes the events some seconds later.
+            // The result is stored. If this fails, a worker's sweep of the outbox publishes the events some seconds
+            // later.
             try? await pool.run { try HandOverEvents.run(events.map(\.eventID), in: $0) }
             return events.count
         case .nothingToAskWith:

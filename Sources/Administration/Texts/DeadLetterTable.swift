@@ -5,7 +5,7 @@ import NamesAndTimes
 import Pipeline
 import ReceiptdConfiguration
 
-/// Dead letters as a table for people, or as JSON. The output never shows a record's content.
+/// Formats dead letters as a table for people, or as JSON. The output never shows a record's content.
 package enum DeadLetterTable: RowTable {
     package static let columns = ["PLACE", "SINCE", "REASON", "FROM", "WHOSE", "BYTES", "DETAIL"]
     package static let name = "dead_letters"

@@ -4,7 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Held transactions as a table for people, or as JSON.
+/// Formats held transactions as a table for people, or as JSON.
 package enum HoldsTable: RowTable {
     package static let columns = ["TRANSACTION", "PLAYER", "APP", "PRODUCT", "REASON", "BOUGHT", "HELD", "STATE"]
     package static let name = "holds"

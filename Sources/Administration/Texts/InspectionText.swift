@@ -2,7 +2,7 @@ import BackOffice
 import Encodings
 import ReceiptdConfiguration
 
-/// The findings of an inspection, as JSON or as one table for each kind of row.
+/// Formats the findings of `inspect`, as JSON or as one table for each kind of row.
 package enum InspectionText {
     private static let indent = "  "
 
@@ -20,7 +20,7 @@ package enum InspectionText {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Returns Apple's words and the ledger's findings about each transaction of an order.
+    /// Returns Apple's sentence and the ledger's findings about each transaction of an order.
     package static func json(order: String, _ found: [(apple: String, summary: InspectionSummary)]) -> String {
         var json = JSONWriter(capacity: 4096)
         json.beginObject()
@@ -37,8 +37,9 @@ package enum InspectionText {
         found.map { "Apple: \($0.apple)\n" + tables($0.summary, width: width) }.joined(separator: "\n\n")
     }
 
-    /// - Parameter width: the width of the terminal, for which long values are cut. Nil for a pipe, for which nothing
-    ///   is cut.
+    /// Returns a table for each kind of row.
+    /// - Parameter width: the number of characters in a terminal's line, to which long values are cut. Nil for a pipe,
+    ///   where nothing is cut.
     package static func tables(_ summary: InspectionSummary, width: Int?) -> String {
         let tables = summary.inspection.sections.filter { !$0.rows.isEmpty }.map { section in
             let columns = columns(section)
@@ -52,7 +53,7 @@ package enum InspectionText {
         return ([summary.sentences.joined(separator: "\n")] + tables).joined(separator: "\n\n")
     }
 
-    /// Returns the columns in which any row has a value.
+    /// Returns the columns in which at least one row has a value.
     private static func columns(_ section: Inspection.Section) -> [String] {
         guard case .object(let members)? = section.rows.first else { return [] }
         return members.map(\.name).filter { name in section.rows.contains { cell($0[name], isCut: true) != "-" } }

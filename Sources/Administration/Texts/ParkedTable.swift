@@ -4,7 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Parked submissions as a table for people, or as JSON.
+/// Formats parked submissions as a table for people, or as JSON.
 package enum ParkedTable: RowTable {
     package static let columns = ["SUBMISSION", "PLAYER", "APP", "REASON", "DETAIL", "TRIES", "PARKED", "DUE"]
     package static let name = "parked"

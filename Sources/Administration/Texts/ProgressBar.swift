@@ -1,8 +1,8 @@
 import Foundation
 
-/// A progress line on standard error. A terminal draws the line over the last one; elsewhere nothing is written.
+/// Writes a progress line to standard error if that is a terminal. Each new line replaces the last one.
 package struct ProgressBar {
-    /// The shortest time between two drawings.
+    /// The shortest time between two lines.
     private static let pauseSeconds = 0.1
 
     private let isShown = isatty(STDERR_FILENO) == 1
@@ -15,16 +15,16 @@ package struct ProgressBar {
         self.label = label
     }
 
-    /// Draws the line, if it is time.
+    /// Writes the line, unless the last one is too recent.
     /// - Parameters:
-    ///   - done: the finished part of `total`, in the unit of `total`: rows, or bytes of a file.
-    ///   - count: the number for the rate, if the rate has another unit.
+    ///   - done: the finished part of `total`, in rows or in bytes of a file, as `total` is.
+    ///   - count: the number from which the rate follows; nil for `done`.
     package mutating func show(_ done: Int, of total: Int, count: Int? = nil) {
         guard isShown else { return }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         guard done >= total || seconds - (shownAt ?? -1) >= Self.pauseSeconds else { return }
         shownAt = seconds
-        // The escape sequence at the end clears the rest of an earlier, longer line.
+        // The escape sequence at the end clears the rest of a longer line.
         let line = ProgressText.line(
             done, of: total, count: count ?? done, seconds: seconds, width: width.map { $0 - label.count - 2 })
         write("\r\(label) \(line)\u{1B}[K")
@@ -39,16 +39,17 @@ package struct ProgressBar {
     }
 }
 
-/// The text of a progress bar: the bar, per cent, number, rate, and the time that is left at this rate.
+/// Makes the text of a progress line: the bar, per cent, the number, the rate, and the time that is left at this rate.
 enum ProgressText {
-    /// The most characters of the bar, and the fewest on a narrow terminal.
+    /// The most characters of the bar. On a narrow terminal it has fewer.
     private static let maximumWidth = 30
     private static let minimumWidth = 5
-    /// The seconds before which a rate is a guess.
+    /// The seconds before which the line shows no rate, because it would be a guess.
     private static let firstSeconds = 0.5
 
-    /// - Parameter width: the room on the line; nil for no limit. The bar is shortened first, then the last parts are
-    ///   left out.
+    /// Returns the text.
+    /// - Parameter width: the most characters; nil for no limit. A narrow width first shortens the bar, then leaves out
+    ///   the last parts.
     static func line(_ done: Int, of total: Int, count: Int, seconds: Double, width: Int? = nil) -> String {
         let share = total <= 0 ? 1 : min(1, max(0, Double(done) / Double(total)))
         var parts = ["\(Int(share * 100)) %", count == done ? "\(done) of \(total)" : "\(count)"]

@@ -3,13 +3,13 @@ import Encodings
 import Fulfillment
 import ReceiptdConfiguration
 
-/// A reconciliation as a table, or as JSON.
+/// Formats a reconciliation as a table, or as JSON.
 package enum ReconciliationText {
     private static let heading = ["PRODUCT", "DAY", "GRANTED", "REVOKED", "SOLD", "DIFFERENCE"]
 
     private static let moneyHeading = ["PRODUCT", "CURRENCY", "UNITS", "GRANTED", "SOLD"]
 
-    /// - Parameter all: whether to show rows that agree, too.
+    /// - Parameter all: true to show also the rows without a difference.
     package static func tables(_ reconciliation: Reconciliation, all: Bool, width: Int? = nil) -> String {
         let rows = all ? reconciliation.rows : reconciliation.differences
         let days = Set(reconciliation.rows.map(\.period))
@@ -24,7 +24,7 @@ package enum ReconciliationText {
         return text + moneyTable(reconciliation, width: width) + summary(reconciliation)
     }
 
-    /// Returns an empty text if no price is known.
+    /// Returns the table of money; an empty text if no price is known.
     private static func moneyTable(_ reconciliation: Reconciliation, width: Int?) -> String {
         guard !reconciliation.money.isEmpty else { return "" }
         let rows = reconciliation.money.map { row in

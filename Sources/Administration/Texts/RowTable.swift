@@ -1,27 +1,28 @@
 import Encodings
 
-/// The rows of a list as a table for people, or as JSON.
+/// Formats the rows of a list as a table for people, or as JSON.
 package protocol RowTable {
     associatedtype Row
 
     static var columns: [String] { get }
-    /// The rows' name in JSON.
+    /// The name of the rows in JSON.
     static var name: String { get }
-    /// The text for people where there is no row.
+    /// The text that people get if there is no row.
     static var nothing: String { get }
 
-    /// Returns a cell for each of `columns`, without characters that a terminal would obey.
+    /// Returns a cell for each of `columns`, without control characters that a terminal would obey.
     static func cells(_ row: Row) -> [String]
-    /// Writes a row with its unchanged identifiers, because JSON escapes control characters.
+    /// Writes a row as JSON. It does not change identifiers, because JSON escapes control characters.
     static func write(_ row: Row, to json: inout JSONWriter)
-    /// Returns the line below a table that does not show every row.
+    /// Returns the last line of a table that does not show every row.
     static func rest(_ shown: Int, of total: Int) -> String
 }
 
 extension RowTable {
     package static func rest(_ shown: Int, of total: Int) -> String { "… \(shown) of \(total); --all shows every one" }
 
-    /// - Parameter total: the number of rows, shown or not.
+    /// Returns the table.
+    /// - Parameter total: the number of all rows, also of those that the table does not show.
     package static func text(_ rows: [Row], total: Int, width: Int? = nil) -> String {
         if rows.isEmpty { return nothing }
         var lines = TextTable.lines(columns, rows.map(cells), width: width)

@@ -4,7 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Subscriptions as a table for people, or as JSON.
+/// Formats subscriptions as a table for people, or as JSON.
 package enum SubscriptionsTable: RowTable {
     package static let columns = ["ORIGINAL", "PLAYER", "APP", "PRODUCT", "STATE", "ENDS", "RENEWS", "CHANGED", "DUE"]
     package static let name = "subscriptions"

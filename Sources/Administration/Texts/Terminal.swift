@@ -1,9 +1,9 @@
 import Foundation
 
-/// Finds out the width and the colors of the terminal to which a stream goes.
+/// Reads the width and the colors of the terminal to which a stream goes.
 package enum Terminal {
-    /// Returns the characters of a line, by `COLUMNS` or by the terminal. Returns nil if the stream goes to a file or a
-    /// pipe, where nothing is cut.
+    /// Returns the number of characters in a line, from `COLUMNS` or from the terminal. Nil if the stream goes to a
+    /// file or a pipe, where nothing is cut.
     package static func width(of descriptor: Int32) -> Int? {
         guard isatty(descriptor) == 1 else { return nil }
         if let told = ProcessInfo.processInfo.environment["COLUMNS"].flatMap({ Int($0) }), told > 0 { return told }
@@ -12,10 +12,10 @@ package enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// The width of standard output, to which tables go.
+    /// The width of standard output; nil if it is no terminal.
     package static var outputWidth: Int? { width(of: STDOUT_FILENO) }
 
-    /// Whether standard output is a terminal whose user has not asked for text without colors (`NO_COLOR`).
+    /// True if standard output is a terminal that shows colors, and its user has not set `NO_COLOR`.
     package static var outputHasColors: Bool {
         let environment = ProcessInfo.processInfo.environment
         let isUnwanted = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
@@ -24,7 +24,7 @@ package enum Terminal {
 }
 
 extension String {
-    /// Returns at most `width` characters. A cut text ends in an ellipsis.
+    /// Returns at most `width` characters. A text that was cut ends in an ellipsis.
     func cut(to width: Int) -> String {
         count <= width ? self : String(prefix(max(0, width - 1))) + "…"
     }

@@ -1,11 +1,12 @@
-/// Rows under a heading, each column as wide as its widest cell.
+/// Formats rows under a heading. Each column is as wide as its widest cell.
 package enum TextTable {
     private static let gap = 2
     /// The fewest characters of a column that is cut.
     private static let minimumWidth = 6
 
-    /// - Parameter width: the characters of a line. If a table needs more, the widest columns are cut. The first column
-    ///   stays whole, because it names the row.
+    /// Returns the lines of the table.
+    /// - Parameter width: the number of characters in a line. If the table needs more, the widest columns are cut. The
+    ///   first column is never cut, because it names the row.
     package static func lines(_ heading: [String], _ rows: [[String]], width: Int? = nil) -> [String] {
         let cells = [heading] + rows
         var widths = heading.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }

@@ -4,7 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Unclaimed purchases as a table for people, or as JSON.
+/// Formats unclaimed purchases as a table for people, or as JSON.
 package enum UnclaimedTable: RowTable {
     package static let columns = [
         "TRANSACTION", "APP", "PRODUCT", "REASON", "BOUGHT", "ANNOUNCED", "BY", "EARLIER PLAYER",
