@@ -2,10 +2,10 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The log of operators' changes in the console, and of changes by commands that no other table records. Every function
-/// throws a `PostgresError`.
+/// The log of operators' changes in the console, and of those changes by commands that no other table records. Every
+/// function throws a `PostgresError`.
 public struct ConsoleChanges: Sendable {
-    /// The changes that commands log. A change that the console can make too has the same word there.
+    /// The changes by commands. A change that the console can make too has the same name there.
     public enum Command: String, Sendable {
         case retry
         case rejectParked = "reject-parked"
@@ -17,13 +17,13 @@ public struct ConsoleChanges: Sendable {
         public let id: Int64
         public let operatorName: String
         public let change: String
-        /// The id that was changed, or the filter in words.
+        /// The changed id, or the filter that chose the changed rows, in words.
         public let subject: String
         public let note: String?
-        /// The number of rows that the operator confirmed.
+        /// The number of rows that the operator saw and confirmed.
         public let shown: Int
         public let beganAt: Timestamp
-        /// The change's result, in words. Nil while it goes on, and for ever if the process died before its end.
+        /// The change's result, in words. Nil while the change is under way, and if the process died before its end.
         public let result: String?
     }
 
@@ -37,7 +37,7 @@ public struct ConsoleChanges: Sendable {
         self.pool = pool
     }
 
-    /// Logs a change before it is made, so that no change goes unseen. Returns the entry's id.
+    /// Logs a change before it is made, so that the log lacks no change. Returns the entry's id.
     public func begin(
         _ change: String, of subject: String, shown: Int, by operatorName: String, note: String?
     ) async throws -> Int64 {
@@ -53,8 +53,10 @@ public struct ConsoleChanges: Sendable {
         _ = try await pool.run { try $0.execute(Self.updating, [.int8(id), .text(result)]).affectedRows }
     }
 
-    /// Logs a change, makes it, and logs its result. Rethrows what `make` throws.
-    /// - Parameter tell: returns the result in words.
+    /// Logs a change, makes it, and logs its result. Rethrows the error of `make`.
+    /// - Parameters:
+    ///   - tell: returns the result in words.
+    ///   - make: makes the change.
     /// - Returns: the entry's id, and the value of `make`.
     public func record<Made>(
         _ change: String, of subject: String, shown: Int, by operatorName: String, note: String? = nil,
@@ -65,7 +67,7 @@ public struct ConsoleChanges: Sendable {
         do {
             made = try await make()
         } catch {
-            // If the database is out of reach, the entry stays without a result.
+            // If the database cannot be reached, the entry stays without a result.
             try? await end(entry, result: "failed before its end; what it did before stays")
             throw error
         }
@@ -73,7 +75,7 @@ public struct ConsoleChanges: Sendable {
         return (entry, made)
     }
 
-    /// Logs and makes a change of a command.
+    /// Logs and makes a change by a command. Returns the value of `make`.
     public func record<Made>(
         _ change: Command, of subject: String, shown: Int, by operatorName: String,
         telling tell: (Made) -> String = { "\($0)" }, making make: () async throws -> Made
@@ -83,14 +85,14 @@ public struct ConsoleChanges: Sendable {
         ).made
     }
 
-    /// Returns the subject of a change that a filter chose, for people and for the log.
-    /// - Parameter more: further words about the filter; nil is left out.
+    /// Returns the text about a filter that chose rows, for people and for the log.
+    /// - Parameter more: further conditions in words; nil is left out.
     public static func subject(bundleID: String?, reason: String?, _ more: [String?] = []) -> String {
         let parts = ([bundleID.map { "app \($0)" }, reason.map { "reason \($0)" }] + more).compactMap(\.self)
         return parts.isEmpty ? "all" : parts.joined(separator: ", ")
     }
 
-    /// Returns logged changes, the newest first.
+    /// Returns changes, the newest first.
     public func list(limit: Int, skipping: Int) async throws -> [Change] {
         try await pool.run { session in
             let rows = try session.execute(Self.listing, [.int8(Int64(limit)), .int8(Int64(skipping))])

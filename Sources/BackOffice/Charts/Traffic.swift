@@ -2,13 +2,13 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The part of the past that a chart shows.
+/// The time that a chart covers, up to now.
 public enum TrafficSpan: String, Sendable, CaseIterable {
     case hour
     case day
     case month
 
-    /// The length of one bar.
+    /// The seconds of one bar.
     public var binSeconds: Int64 {
         switch self {
         case .hour: 60
@@ -25,16 +25,16 @@ public enum TrafficSpan: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a chart of the span uses the counts by minute. The month uses the counts by hour.
+    /// True if the chart uses the counts by minute. A chart of a month uses the counts by hour.
     fileprivate var isOfMinutes: Bool { self != .month }
 }
 
-/// The fleet's traffic of one span, by bins of one length, the oldest first.
+/// The fleet's traffic of one span, in bins of equal length.
 public struct Traffic: Sendable, Equatable {
     private static let listingMinutes = LedgerSQL.statement(PackageResources.list_traffic_minutes_sql)
     private static let listingHours = LedgerSQL.statement(PackageResources.list_traffic_hours_sql)
 
-    /// The counts of one kind and name, by bin.
+    /// The counts of one kind and name, one for each bin, the oldest first.
     public struct Row: Sendable, Equatable {
         public let kind: TrafficCount.Kind
         public let name: String
@@ -44,7 +44,7 @@ public struct Traffic: Sendable, Equatable {
     }
 
     public let span: TrafficSpan
-    /// The rows by kind, then name.
+    /// The rows, sorted by kind and name.
     public let rows: [Row]
 
     public init(span: TrafficSpan, rows: [Row]) {
@@ -54,7 +54,7 @@ public struct Traffic: Sendable, Equatable {
 
     public func rows(_ kind: TrafficCount.Kind) -> [Row] { rows.filter { $0.kind == kind } }
 
-    /// Reads the counts up to now. Throws a `PostgresError`.
+    /// Reads the counts of the span that ends now. Throws a `PostgresError`.
     public static func read(_ span: TrafficSpan, from pool: PostgresPool) async throws -> Traffic {
         guard let now = try await DatabaseClock.read(from: pool) else { return Traffic(span: span, rows: []) }
         let newest = now.milliseconds / 1000 / span.binSeconds

@@ -3,8 +3,8 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The erasure of a player's token from announced purchases that another player owns by now. The purchases stay to be
-/// delivered.
+/// Erases a player's account token from announced purchases whose original transaction now belongs to another player.
+/// The purchases stay, because workers deliver them to that player.
 struct AnnouncedErasure: Sendable {
     private static let locking = LedgerSQL.statement(PackageResources.lock_passed_on_announced_sql)
     private static let updating = LedgerSQL.statement(PackageResources.update_announced_evidence_sql)
@@ -12,13 +12,13 @@ struct AnnouncedErasure: Sendable {
     let player: PlayerID
     let pseudonym: PlayerID
 
-    /// Call this before the player's tokens are forgotten, in the same SQL transaction.
+    /// Erases the token. Must run before the erasure deletes the player's tokens, in the same SQL transaction as that.
     func run(in session: PostgresSession) throws {
         let rows = try session.execute(Self.locking, [.text(player.text), .text(pseudonym.text)])
         guard rows.count > 0 else { return }
         let (transaction, evidence) = (try rows.column("transaction_id"), try rows.column("evidence"))
         let all = 0..<rows.count
-        // Unreadable evidence is deleted, because no worker could deliver a purchase by it.
+        // Unreadable evidence is deleted, because no worker could use it to deliver the purchase.
         let changed = all.map { row in
             rows.bytes(row, evidence).flatMap(GenuineReceipt.init(stored:)).map(Self.withoutToken).map(\.storedBytes)
         }

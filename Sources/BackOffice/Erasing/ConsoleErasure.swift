@@ -3,12 +3,13 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The erasure of a player from the console's changes. An entry keeps its operator and its change. It loses its note,
-/// which may name the player, and ids that a game server made up for the player.
+/// Erases a player from `console_changes`. An entry keeps its operator and its change. It loses its note, which may
+/// name the player. A submission id, which the game server chose, becomes the pseudonym.
 enum ConsoleErasure {
     private static let erasing = LedgerSQL.statement(PackageResources.erase_console_changes_sql)
 
-    /// Runs in the SQL transaction that replaces these ids, because nothing finds the player by them afterwards.
+    /// Must run in the SQL transaction that replaces these ids elsewhere. Afterwards no query finds the player's
+    /// entries.
     static func run(
         _ pseudonym: PlayerID, submissions: [String?], transactions: [String?], in session: PostgresSession
     ) throws {

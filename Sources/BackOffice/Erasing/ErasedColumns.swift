@@ -1,17 +1,18 @@
-/// The columns that may hold a player's data, each with its fate when the player is erased. A test compares the list
-/// with the schema, because an erasure would forget a missing column.
+/// The columns that may contain a player's data, and what an erasure does with each. A test compares the list with the
+/// schema, because the erasure of a player would miss an unlisted column.
 enum ErasedColumns {
     enum Fate: Sendable {
         /// The pseudonym replaces the player's id.
         case pseudonym
         /// The row is deleted.
         case deleted
-        /// The event stays, without the members that name the player.
+        /// The event stays, without the JSON members that name the player.
         case rewritten
         case cleared
-        /// The table has no row of the player: waiting rows end, and events are published, before the erasure.
+        /// The erasure does not begin while the table has rows of the player. Operators end them, and workers publish
+        /// them.
         case ended
-        /// The column holds nothing of any player.
+        /// The column never contains data of a player.
         case others
     }
 
@@ -21,7 +22,7 @@ enum ErasedColumns {
         "refusals.player_id": .pseudonym,
         "hold_decisions.player_id": .pseudonym,
         "grant_decisions.player_id": .pseudonym, "grant_decisions.note": .cleared,
-        // The subject is replaced where it is a submission's or the player's id; transactions and filters stay.
+        // The pseudonym replaces the id of a submission or of the player. The id of a transaction and a filter stay.
         "console_changes.subject": .pseudonym, "console_changes.note": .cleared,
         "outcomes.player_id": .pseudonym, "outcomes.answer": .rewritten, "outcomes.\(TraceSteps.column)": .cleared,
         "outcomes.proof": .cleared, "outcomes.content": .others,
@@ -47,7 +48,8 @@ enum ErasedColumns {
         "erasures.player_id": .cleared,
         "notification_history.suspect": .others, "notification_history.culprit": .others,
         "catalogs.sha256": .others, "redriven_dead_letters.content": .others,
-        // The subject is a topic's partition and offsets, an app, a reason, or a word for the crashed work.
+        // The subject is a topic's partition and offsets, an app, a reason, or the kind of the work that crashed
+        // workers.
         "incidents.subject": .others,
     ]
 }

@@ -3,7 +3,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The erasure of one page of a player's grants, in one SQL transaction that locks claims first.
+/// Erases the player from one page of grants, in one SQL transaction that locks the claims first.
 struct GrantErasure: Sendable {
     private static let locking = LedgerSQL.statement(PackageResources.lock_player_grants_sql)
     private static let erasing = LedgerSQL.statement(PackageResources.erase_grants_sql)
@@ -38,7 +38,7 @@ struct GrantErasure: Sendable {
     }
 }
 
-/// The erasure of a player's outcomes in some blocks of a partition, and of Apple's answers to their proofs.
+/// Erases the player from the outcomes in some blocks of a partition, and from Apple's answers to their proofs.
 struct OutcomeErasure: Sendable {
     private static let finding = LedgerSQL.statement(PackageResources.find_player_outcomes_sql)
     private static let findingInDefault = LedgerSQL.statement(PackageResources.find_player_default_outcomes_sql)

@@ -3,28 +3,28 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Replaces a player by a pseudonym in every table, page by page, while workers go on. After an interruption call it
-/// again: it goes on under the same pseudonym. Every function throws a `PostgresError`.
+/// Replaces a player by a pseudonym in every table, page by page, while workers run. After an interruption a second run
+/// continues with the first run's pseudonym. Every function throws a `PostgresError`.
 public struct PlayerErasure: Sendable {
-    /// The rows that must end before an erasure.
+    /// The numbers of the player's rows that still wait.
     public struct Waiting: Sendable, Equatable {
         public let held: Int
         public let parked: Int
-        /// The announced purchases that may still be delivered by the player's id. The command refuses to erase while
-        /// there are any, unless it is forced; then the erasure ends them.
+        /// The announced purchases that workers may still deliver to the player. The command refuses to erase while
+        /// there are any. With `--force` the erasure ends them.
         public var announced = 0
-        /// The events that the broker has not acknowledged.
+        /// The events that Kafka has not acknowledged.
         public let unpublished: Int
 
-        /// Whether the player has no held, parked or unpublished rows, which the erasure cannot end.
+        /// True if the player has no held, parked or unpublished rows. The erasure cannot end such rows.
         public var isNothing: Bool { held == 0 && parked == 0 && unpublished == 0 }
     }
 
-    /// The grants of one SQL transaction.
+    /// The most grants in one SQL transaction.
     private static let grantsAtATime: Int64 = 500
-    /// The blocks of a table that one statement reads where no index finds a player's rows: 32 MiB.
+    /// The blocks that one statement reads of a table without an index by player: 32 MiB.
     private static let blocksAtATime: Int64 = 4_096
-    /// The rounds that erase rows added meanwhile, before the erasure is reported as incomplete.
+    /// The rounds that erase rows added during the erasure. If rows are left after them, the erasure is incomplete.
     private static let rounds = 3
 
     private static let counting = LedgerSQL.statement(PackageResources.count_player_waiting_sql)
@@ -40,7 +40,7 @@ public struct PlayerErasure: Sendable {
     let player: PlayerID
     private let grantsAtATime: Int64
 
-    /// - Parameter grantsAtATime: the grants of one page; tests make it small.
+    /// - Parameter grantsAtATime: the most grants in one SQL transaction; nil for the default. Tests set it.
     public init(of player: PlayerID, in pool: PostgresPool, grantsAtATime: Int64? = nil) {
         self.player = player
         self.pool = pool
@@ -60,12 +60,13 @@ public struct PlayerErasure: Sendable {
 
     public struct Erased: Sendable, Equatable {
         public let pseudonym: PlayerID
-        /// False while somebody still submits for the player.
+        /// False if new rows of the player appeared in every round, because a game server still submits for the player.
         public let isComplete: Bool
     }
 
+    /// Erases the player.
     /// - Parameters:
-    ///   - pseudonym: a new pseudonym. An erasure that was begun before goes on under its own.
+    ///   - pseudonym: the new pseudonym. An erasure that was begun before keeps its earlier pseudonym.
     ///   - progress: called with the name of each table.
     public func run(
         pseudonym: PlayerID, by operatorName: String, progress: (String) -> Void = { _ in }
@@ -108,7 +109,7 @@ public struct PlayerErasure: Sendable {
         }
     }
 
-    /// Erases the rows that indexes find, page by page.
+    /// Erases the rows that have an index by player, page by page.
     private func erasePages(_ pseudonym: PlayerID) async throws {
         while true {
             let page = try await pool.run { [player, grantsAtATime] session in
@@ -144,11 +145,11 @@ public struct PlayerErasure: Sendable {
 
     private func outcomeTables() async throws -> [(table: String, day: OutcomeDay?)] {
         let days = try await pool.run { try OutcomePartitions.list(in: $0).days }
-        // A row that leaves the default partition meanwhile moves to the apart partition, which is read last.
+        // A row that leaves the default partition meanwhile moves to the apart partition, so that one comes last.
         return days.sorted().map { ($0.table, $0) } + [("outcomes_default", nil), (OutcomeDay.apart.table, .apart)]
     }
 
-    /// Runs `body` on the blocks that the table has now. Rows that are added behind them meanwhile are not read.
+    /// Runs `body` on the blocks that the table has at the start. It does not read blocks that are added later.
     private func walk(
         _ table: String, _ body: @escaping @Sendable (BlockRange, PostgresSession) throws -> Void
     ) async throws {

@@ -3,9 +3,9 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Rejects a player's holds and parked submissions, as an operator does. A worker publishes the events.
+/// Rejects a player's holds and parked submissions for an operator. A worker publishes the events.
 public struct PlayerRejection: Sendable {
-    /// The most holds that are listed at a time.
+    /// The most holds that one query lists.
     private static let batch = 100
 
     private static let listingHolds = LedgerSQL.statement(PackageResources.list_player_holds_sql)
@@ -18,7 +18,8 @@ public struct PlayerRejection: Sendable {
         self.pool = pool
     }
 
-    /// Rejects the player's waiting rows. Some may stay; `PlayerErasure.waiting` counts them. Throws a `PostgresError`.
+    /// Rejects the player's holds and parked submissions. Some may stay, which `PlayerErasure.waiting` counts. Throws a
+    /// `PostgresError`.
     public func run(by operatorName: String, at now: Timestamp) async throws {
         try await rejectHolds(operatorName, now)
         try await ParkedRejection(pool: pool, by: operatorName).run(of: player)
@@ -33,7 +34,7 @@ public struct PlayerRejection: Sendable {
                 let id = try rows.column("transaction_id")
                 return (0..<rows.count).compactMap { rows.text($0, id) }
             }
-            // An unchanged list shows that its holds cannot be ended.
+            // The same holds as in the last round: none of them could be rejected.
             if held.isEmpty || held == before { return }
             before = held
             for transaction in held {

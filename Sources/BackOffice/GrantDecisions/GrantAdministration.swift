@@ -5,13 +5,13 @@ import Postgres
 
 /// Finds, revokes and reinstates grants for an operator. Every function throws a `PostgresError`.
 public struct GrantAdministration: Sendable {
-    /// A grant as an operator sees it before deciding.
+    /// The data of a grant that an operator sees before a decision.
     public struct Summary: Sendable, Equatable {
         public let playerID: String
         public let bundleID: String
         public let productID: String
         public let quantity: Int
-        /// The time at which a part or all of it was revoked, by Apple or an operator. Nil while nothing is revoked.
+        /// The time at which Apple or an operator revoked all or a part of the grant; nil while nothing is revoked.
         public let revokedAt: Timestamp?
         public let operatorRevokedAt: Timestamp?
     }
@@ -24,7 +24,7 @@ public struct GrantAdministration: Sendable {
         self.pool = pool
     }
 
-    /// Returns a grant. Nil if the transaction was never granted.
+    /// Returns the grant of a transaction; nil if the transaction was never granted.
     public func find(_ transaction: StoreTransactionID) async throws -> Summary? {
         try await pool.run { session in
             let rows = try session.execute(Self.finding, [.text(transaction.text)])
@@ -39,8 +39,8 @@ public struct GrantAdministration: Sendable {
         }
     }
 
-    /// Makes the decision durable with its event, which a worker publishes from the outbox. You may call it again.
-    /// - Parameter catalog: has the payload of a reinstated product.
+    /// Stores the decision and its event, which a worker publishes from the outbox. A repeated call changes nothing.
+    /// - Parameter catalog: the catalog with the product's payload, which the event of a reinstated grant has.
     public func apply(_ decision: GrantDecision, catalog: Catalog) async throws -> GrantDecision.Ending {
         let write = GrantDecisionWrite(decision: decision, catalog: catalog)
         return try await pool.run { try write.run(in: $0) }

@@ -1,12 +1,12 @@
 import Fulfillment
 import NamesAndTimes
 
-/// An operator's decision about a grant.
+/// An operator's decision to revoke or reinstate a grant.
 public struct GrantDecision: Sendable {
     public enum Word: String, Sendable {
-        /// The operator takes the grant back from the player.
+        /// The operator revokes the grant.
         case revoke
-        /// The operator takes that decision back.
+        /// The operator withdraws the earlier revocation.
         case reinstate
     }
 
@@ -30,13 +30,13 @@ public struct GrantDecision: Sendable {
     /// The result of the decision.
     public enum Ending: Sendable, Equatable {
         case published(OutcomeEvent)
-        /// The decision is stored without an event: Apple's refund is in force, so that the player has the same as
-        /// before.
+        /// The decision is stored without an event. Apple's refund is in force, so the player's purchase does not
+        /// change.
         case remembered
-        /// An operator had decided the same before, or had revoked nothing that could be reinstated.
+        /// Nothing changed: an earlier decision was the same, or there was no revocation by an operator to withdraw.
         case unchanged
         case notGranted
-        /// This transaction grants the same non-consumable and is in force: nothing was changed.
+        /// Nothing changed: the transaction with this id grants the same non-consumable, and is in force.
         case inForce(StoreTransactionID)
     }
 }

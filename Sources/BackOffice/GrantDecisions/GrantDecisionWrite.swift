@@ -3,10 +3,10 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The write of an operator's decision about one grant, in one SQL transaction. It locks the claims, then the grant, as
-/// refunds do. Apple's refund and the operator's revocation together decide the grant's state.
+/// Stores an operator's decision about one grant, in one SQL transaction. Like a refund, it locks the claims before the
+/// grant. The grant's state follows from Apple's refund and the operator's revocation together.
 struct GrantDecisionWrite: Sendable {
-    /// The source topic of these events in the outbox. No partition has this name, so that any replica publishes them.
+    /// The source topic in the outbox for these events. No partition has this name, so any replica may publish them.
     private static let source = "receiptd-grants"
 
     private static let findingOther = LedgerSQL.statement(PackageResources.find_grant_in_force_sql)

@@ -2,9 +2,9 @@ import Fulfillment
 import Ledger
 import Postgres
 
-/// A day of the calendar in the form of Apple's reports.
+/// A calendar day in the form of Apple's reports.
 public struct ReportDay: Sendable, Hashable, Comparable {
-    /// `2026-11-21`.
+    /// The day as `2026-11-21`.
     public let text: String
 
     public init(_ text: String) {
@@ -14,17 +14,18 @@ public struct ReportDay: Sendable, Hashable, Comparable {
     public static func < (left: ReportDay, right: ReportDay) -> Bool { left.text < right.text }
 }
 
-/// The granted and revoked units of one product on one day. Units with a known price are of one currency.
+/// The granted and revoked units of one product on one day and in one currency.
 public struct GrantedUnits: Sendable, Equatable {
     public let productID: String
     public let day: ReportDay
-    /// The granted units, counted on the day of purchase.
+    /// The number of granted units. They count on the day of purchase.
     public let granted: Int64
-    /// The revoked units, counted on the day of the revocation, as Apple's reports do.
+    /// The number of revoked units. They count on the day of the revocation, as in Apple's reports.
     public let revoked: Int64
-    /// ISO 4217. Nil for units whose price Apple did not give.
+    /// The currency's ISO 4217 code; nil for units whose price Apple did not give.
     public let currency: String?
-    /// The price of granted less revoked units, in thousandths of the currency's unit. It is an indication only.
+    /// The price of the granted minus the revoked units, in thousandths of the currency's main unit. It is only an
+    /// indication.
     public let milliunits: Int64
 
     public init(
@@ -43,7 +44,7 @@ public struct GrantedUnits: Sendable, Equatable {
     private static let zoneStatement = PostgresStatement(
         "SELECT EXISTS (SELECT FROM pg_timezone_names WHERE name = $1) AS is_known")
 
-    /// Whether PostgreSQL knows the time zone by this name. Throws a `PostgresError`.
+    /// Returns true if PostgreSQL knows a time zone with this name. Throws a `PostgresError`.
     public static func isKnown(timeZone: String, in pool: PostgresPool) async throws -> Bool {
         try await pool.run { session in
             let rows = try session.execute(zoneStatement, [.text(timeZone)])
@@ -51,8 +52,8 @@ public struct GrantedUnits: Sendable, Equatable {
         }
     }
 
-    /// Returns the production units from the first day to the last, both included. Reads all grants of that time, which
-    /// takes minutes in a large ledger. Throws a `PostgresError`.
+    /// Returns the units of Production from the first to the last day, both included. It reads all grants of these
+    /// days, which takes minutes in a large ledger. Throws a `PostgresError`.
     public static func of(
         _ days: ClosedRange<ReportDay>, timeZone: String, bundleID: String?, in pool: PostgresPool
     ) async throws -> [GrantedUnits] {

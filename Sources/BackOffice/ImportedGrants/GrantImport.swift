@@ -3,16 +3,16 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// A purchase that an earlier system delivered.
+/// A grant that an earlier system made.
 public struct ImportedGrant: Sendable, Equatable {
-    /// The line of the file, from 1.
+    /// The line in the imported file, from 1.
     public var line: Int
     public let transactionID: StoreTransactionID
     public let originalTransactionID: StoreTransactionID
     public let playerID: PlayerID
     public let bundleID: BundleID
     public let productID: ProductID
-    /// The quantity, at least 1.
+    /// The number of units, at least 1.
     public let quantity: Int32
     public let environment: StoreEnvironment
     public let purchasedAt: Timestamp?
@@ -20,11 +20,11 @@ public struct ImportedGrant: Sendable, Equatable {
     public let revokedAt: Timestamp?
     public let grantedAt: Timestamp
     public let submissionID: Identifier
-    /// The claim of the subscription period that the purchase pays for. Nil for other purchases.
+    /// The claim of the subscription period for which the purchase pays; nil for another kind of purchase.
     public let period: StoreTransactionID?
 
     /// - Parameters:
-    ///   - previous: the original transaction of the subscription that this one continues.
+    ///   - previous: the original transaction of the subscription that this subscription continues.
     ///   - charged: Apple's `webOrderLineItemId`.
     public init(
         line: Int, transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID, playerID: PlayerID,
@@ -51,15 +51,15 @@ public struct ImportedGrant: Sendable, Equatable {
     }
 }
 
-/// Enters grants of an earlier system, without events. You may repeat an import, also while workers run: each batch
-/// locks its claims first, in the usual order. Throws a `PostgresError`.
+/// Stores grants of an earlier system, without events. An import may be repeated, and may run beside workers, because
+/// each batch locks its claims first and in their usual order. Throws a `PostgresError`.
 public struct GrantImport: Sendable {
-    /// The rows of one SQL transaction. Workers that need one of its claims wait for it.
+    /// The most rows in one SQL transaction. Workers that need one of its claims wait for its COMMIT.
     public static let batch = 5_000
 
     public struct Entered: Sendable, Equatable {
         public let entered: Int
-        /// The lines whose transaction or period another player has. Nothing changed for them.
+        /// The lines whose transaction or period belongs to another player. The import changed nothing for them.
         public let conflicts: [Int]
     }
 
@@ -74,14 +74,14 @@ public struct GrantImport: Sendable {
         self.pool = pool
     }
 
-    /// Carries the findings of a dry run out of the SQL transaction that it rolls back.
+    /// Carries the result of a dry run out of the SQL transaction, which then rolls back.
     private struct DryRun: Error {
         let found: Entered
     }
 
-    /// Enters one batch in one SQL transaction.
-    /// - Parameter dryRun: rolls the batch back, and returns what it would have entered. The next batch does not see
-    ///   its rows.
+    /// Stores one batch in one SQL transaction.
+    /// - Parameter dryRun: true to roll the batch back. The result is then what would have been stored. A later batch
+    ///   does not see these rows.
     public func enter(_ grants: [ImportedGrant], dryRun: Bool = false) async throws -> Entered {
         guard !grants.isEmpty else { return Entered(entered: 0, conflicts: []) }
         do {
@@ -100,7 +100,7 @@ public struct GrantImport: Sendable {
                     defer { chunk = nil }
                     return chunk
                 }
-                // The script is not prepared, because each batch makes a new table.
+                // The script is not prepared, because each batch creates a new table.
                 try session.run(script: Self.claiming)
                 let entered = try session.count("entered", of: Self.granting)
                 let conflicts = try session.execute(Self.comparing)
@@ -114,7 +114,7 @@ public struct GrantImport: Sendable {
         }
     }
 
-    /// Returns the rows in COPY's text format.
+    /// Returns the rows in the text format of PostgreSQL's COPY.
     private static func copied(_ grants: [ImportedGrant]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(grants.count * 200)

@@ -3,9 +3,9 @@ import Fulfillment
 import Ledger
 import Postgres
 
-/// Everything that PostgreSQL has about a submission, a transaction or a player, for people. No row has a receipt.
+/// PostgreSQL's rows about a submission, a transaction or a player, for people. No row contains a receipt.
 public struct Inspection: Sendable {
-    /// The rows of one table, as objects with the same members in the same order.
+    /// The rows of one kind, as JSON objects. All of them have the same members in the same order.
     public struct Section: Sendable {
         public let name: String
         public let rows: [JSONValue]
@@ -36,20 +36,21 @@ public struct Inspection: Sendable {
     private static let proofs = LedgerSQL.statement(PackageResources.inspect_proofs_sql)
 
     private static let counts = LedgerSQL.statement(PackageResources.inspect_counts_sql)
-    /// The kinds of rows that are counted, and that come in pages.
+    /// The kinds of rows that come in pages, and whose total is counted.
     private static let counted: [StaticString] = ["grants", "holds", "parked", "subscriptions"]
     private static let eventNames = LedgerSQL.statement(PackageResources.find_event_names_sql)
     private static let parkedOrders = LedgerSQL.statement(PackageResources.find_parked_orders_sql)
-    /// The most submissions and transactions of one order that are read, and the most players that are named.
+    /// The most submissions and transactions of one order that are read. Also the most players in `players`.
     private static let maximumNames = 10
 
     public let sections: [Section]
-    /// The submissions and transactions that an order's or event's id belongs to. The inspection shows them.
+    /// The submissions and transactions to which the searched id of an order or event belongs. The rows are about
+    /// these.
     public let names: [String]
 
-    /// The full number of rows of each kind that does not fit into a page.
+    /// The number of all rows of each kind that does not fit into a page.
     private let totals: [String: Int]
-    /// Whether there may be more decided submissions than the page holds.
+    /// True if there may be more decided submissions than the page has.
     private let hasMoreOutcomes: Bool
 
     init(
@@ -59,49 +60,49 @@ public struct Inspection: Sendable {
         (self.totals, self.hasMoreOutcomes) = (totals, hasMoreOutcomes)
     }
 
-    /// The players that the rows name, each once; at most `maximumNames` of them.
+    /// The players whom the rows name, each once; at most `maximumNames`.
     public var players: [String] {
         let named = sections.flatMap(\.rows).compactMap { $0["player_id"]?.string }
         return Array(Set(named).sorted().prefix(Self.maximumNames))
     }
 
-    /// Returns the number of rows of a kind on all pages.
+    /// Returns the number of rows of a kind on all pages together.
     public func total(_ name: String) -> Int {
         let shown = sections.first { $0.name == name }?.rows.count ?? 0
         return max(totals[name] ?? 0, shown)
     }
 
-    /// Whether a further page has rows.
-    /// - Parameter shown: the rows of a kind up to the end of this page.
+    /// Returns true if a further page has rows.
+    /// - Parameter shown: the number of rows of one kind up to the end of this page.
     public func hasMore(after shown: Int) -> Bool {
         hasMoreOutcomes || totals.values.contains { $0 > shown }
     }
 
-    /// The error of a search that took longer than allowed.
+    /// The search took longer than its time limit.
     public struct TooLong: Error {}
 
-    /// The longest time of a search through many days, in seconds.
+    /// The longest time limit of a search, in seconds.
     public static let longestSeconds = 600.0
 
-    /// The most days to search back. No row is older, and PostgreSQL's dates end at some time.
+    /// The most days to search back. No row is older, and an earlier date could be outside of PostgreSQL's range.
     private static let maximumDays = 100_000
 
-    /// Reads one snapshot of the database. Throws a `PostgresError`, and `TooLong` after `seconds`.
+    /// Reads the rows from one snapshot of the database. Throws a `PostgresError`, and `TooLong` after `seconds`.
     /// - Parameters:
-    ///   - days: how many days back decided submissions are searched, which have no index by name.
-    ///   - limit: the rows of a section.
-    ///   - skipping: the newer rows that paged sections leave out.
-    ///   - seconds: the limit of the whole search.
+    ///   - days: the number of past days whose decided submissions are searched. These rows have no index by name.
+    ///   - limit: the most rows of a section.
+    ///   - skipping: the number of newer rows that sections in pages leave out.
+    ///   - seconds: the time limit of the whole search.
     public static func of(
         _ id: String, days: Int, limit: Int, skipping: Int = 0, within seconds: Double = longestSeconds,
         in pool: PostgresPool
     ) async throws -> Inspection {
-        // An id that cannot be stored is unknown.
+        // PostgreSQL's text cannot contain NUL, so no row has the id.
         guard !id.utf8.contains(0) else { return Inspection(sections: []) }
         return try await pool.run { session in
             try session.transaction { session in
-                // UTC gives times as RFC 3339. Compiling does not pay for a statement that runs once, however much of a
-                // day it reads.
+                // In UTC, PostgreSQL writes times as RFC 3339. `jit` is off because each statement runs once, so
+                // compiling it takes longer than it saves.
                 try session.run(
                     script: """
                         SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL TIME ZONE 'UTC'; SET LOCAL jit = off
@@ -113,24 +114,24 @@ public struct Inspection: Sendable {
                 let decided = try outcomes(of: [id], havingIn: id, page, in: reader)
                 let found = try read(id, decided.filter { $0[isNamed] == .bool(true) }, page, in: reader)
                 guard found.sections.allSatisfy(\.rows.isEmpty) else { return found }
-                // An order or an event has one page only.
+                // The search for an order or an event has only one page.
                 let first = Page(limit: page.limit, skipping: 0, firstDay: page.firstDay)
                 let answers = page.skipping == 0 ? decided : try outcomes(of: [id], havingIn: id, first, in: reader)
                 let answered = answers.filter { $0[isNamed] != .bool(true) }.compactMap { $0["submission_id"]?.string }
                 let names = try names(of: id, answered: answered, days: days, in: reader)
                 guard !names.isEmpty else { return found }
-                // The days are read once for all names.
+                // One query reads the days for all names.
                 let all = try outcomes(of: names, first, in: reader)
                 return Inspection(merging: try names.map { try read($0, all, first, in: reader) }, names: names)
             }
         }
     }
 
-    /// The page that is read of each paged kind of rows.
+    /// The page to read of each kind of rows that comes in pages.
     private struct Page {
         let limit: Int64
         let skipping: Int64
-        /// The first day of decided submissions, in days since 1970-01-01.
+        /// The first day whose decided submissions are searched, in days since 1970-01-01.
         let firstDay: Int32?
     }
 
@@ -142,7 +143,7 @@ public struct Inspection: Sendable {
     private static let isNamed = "is_named"
 
     /// Returns rows of `inspect_outcomes.sql`.
-    /// - Parameter id: the id of an order or of an event to find in answers too.
+    /// - Parameter id: the id of an order or an event that stored answers may contain; nil to search only by name.
     private static func outcomes(
         of names: [String], havingIn id: String? = nil, _ page: Page, in session: InspectionReader
     ) throws -> [JSONValue] {
@@ -154,7 +155,7 @@ public struct Inspection: Sendable {
             ], in: session)
     }
 
-    /// Returns the rows of a statement whose result is one JSON array.
+    /// Returns the rows of a statement whose only value is a JSON array.
     private static func rows(
         _ statement: PostgresStatement, _ parameters: [PostgresParameter], in session: InspectionReader
     ) throws -> [JSONValue] {
@@ -163,8 +164,8 @@ public struct Inspection: Sendable {
         return (try? JSONParser.parse(text).value.array) ?? []
     }
 
-    /// Finds the names that an order or an event belongs to.
-    /// - Parameter answered: the submissions whose answers contain the id.
+    /// Returns the submissions and transactions to which an order or an event belongs.
+    /// - Parameter answered: the submissions whose answer contains the id.
     private static func names(
         of id: String, answered: [String], days: Int32, in session: InspectionReader
     ) throws -> [String] {
@@ -180,7 +181,7 @@ public struct Inspection: Sendable {
         return found.sorted()
     }
 
-    /// Merges inspections, and keeps each row once: several names may find one row.
+    /// Merges inspections. A row that several of them found is kept once.
     private init(merging inspections: [Inspection], names: [String]) {
         let sections = (inspections.first?.sections ?? []).enumerated().map { index, section in
             var rows: [JSONValue] = []
@@ -190,6 +191,7 @@ public struct Inspection: Sendable {
         self.init(sections: sections, names: names)
     }
 
+    /// Reads the rows of one id.
     /// - Parameter outcomes: rows of `inspect_outcomes.sql`, newest first.
     private static func read(
         _ id: String, _ outcomes: [JSONValue], _ page: Page, in session: InspectionReader
@@ -251,7 +253,7 @@ public struct Inspection: Sendable {
 }
 
 extension JSONValue {
-    /// Returns the object without some members, because the trace tells them in words.
+    /// Returns the object without these members, which the trace already describes.
     fileprivate func without(_ names: String...) -> JSONValue {
         guard case .object(let members) = self else { return self }
         return .object(members.filter { !names.contains($0.name) })

@@ -1,11 +1,11 @@
 import Ledger
 import Postgres
 
-/// Runs the statements of one search within one limit of time.
+/// Runs the statements of one search within one time limit.
 final class InspectionReader {
     let session: PostgresSession
     private let end: ContinuousClock.Instant
-    /// The time when the statement limit was last set.
+    /// The time at which the statement time-out was last set.
     private var limitedAt: ContinuousClock.Instant?
 
     init(session: PostgresSession, seconds: Double) {
@@ -13,7 +13,7 @@ final class InspectionReader {
         end = .now + .seconds(seconds)
     }
 
-    /// Throws `Inspection.TooLong` if the time is over before the statement ends.
+    /// Runs a statement. Throws `Inspection.TooLong` if the time limit ends first.
     func execute(_ statement: PostgresStatement, _ parameters: [PostgresParameter] = []) throws -> PostgresRows {
         let now = ContinuousClock.now
         let left = now.duration(to: end) / .milliseconds(1)
@@ -31,7 +31,7 @@ final class InspectionReader {
     }
 
     private static let queryCanceled = "57014"
-    /// The time by which a search may exceed its limit. Setting a limit takes two round trips, and most statements end
-    /// at once.
+    /// The time by which a search may exceed its limit. Setting the time-out takes two round trips, so it is not set
+    /// before each statement.
     private static let slack = Duration.milliseconds(100)
 }

@@ -1,13 +1,14 @@
 import Encodings
 import Fulfillment
 
-/// Lists the rules that a decision passed, and the rule at which it ended. Rules are checked in `Rule.order`, and the
-/// first that fails is the answer. So the reason alone shows which rules passed.
+/// Lists the rules that a decision passed, and the rule that ended it. The rules are checked in `Rule.order`, and the
+/// first failure is the reason. So the reason shows which rules passed.
 enum RuleTrace {
     private static let whole = Rule.ofSubmission
     private static let each = Rule.ofTransaction
 
-    /// - Parameter transactions: as events list them.
+    /// Returns the steps of the submission and of each transaction.
+    /// - Parameter transactions: the transactions as the events list them.
     static func steps(reason: String?, _ transactions: [JSONValue]) -> [(step: String, detail: String)] {
         if let reason = reason.flatMap(Reason.init(rawValue:)), let place = whole.firstIndex(of: reason) {
             return [("submission", detail(passed: whole[..<place], ended: reason, as: "rejected"))]
@@ -22,7 +23,7 @@ enum RuleTrace {
                 steps.append(("transaction \(id)", detail))
                 continue
             }
-            // The ledger shows the refund of a grant before tokens are compared.
+            // A stored refund is found before the account token is compared.
             let passed = each[..<place].filter { ended != .cancelled || $0 != .bindingMismatch }
             steps.append(("transaction \(id)", detail(passed: passed[...], ended: ended, as: outcome)))
         }

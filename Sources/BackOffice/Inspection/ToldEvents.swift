@@ -3,14 +3,16 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Finds the row of an event whose bytes no table keeps, because Kafka has acknowledged it. An event's id is computed
-/// from its row. So the ids of recently changed rows are computed again, and compared with the searched id.
+/// Finds the row of an event that no table stores any more, because Kafka has acknowledged it. The id of an event is
+/// computed from its row. So this type computes the ids of recently changed rows again, and compares them with the
+/// searched id.
 enum ToldEvents {
-    /// The days to search back.
+    /// The number of past days to search.
     static let days: Int32 = 30
-    /// The newest rows of each kind to search.
+    /// The most rows of each kind to search, newest first.
     static let rows: Int64 = 10_000
-    /// The newest events of a row to compare. After a restore of the database revisions begin far above 1.
+    /// The most events of one row to compare, newest first. After a restore of the database the revisions begin far
+    /// above 1.
     static let revisions: Int32 = 20
 
     private static let rejections = LedgerSQL.statement(PackageResources.find_told_rejections_sql)
@@ -19,11 +21,11 @@ enum ToldEvents {
     private static let refundRequests = LedgerSQL.statement(PackageResources.find_told_refund_requests_sql)
     private static let announced = LedgerSQL.statement(PackageResources.find_told_announced_sql)
 
-    /// Returns the transaction of an event, or the original transaction of its subscription. Nil if no recent row has
-    /// the event.
-    /// - Parameter id: the searched text, whether an event's id or not.
+    /// Returns the transaction of an event, or the original transaction of an event about a subscription. Nil if no
+    /// recent row has the event.
+    /// - Parameter id: the searched text, which may be no event's id.
     static func subject(of id: String, in session: PostgresSession) throws -> String? {
-        // Every event's id is a UUID of version 5.
+        // The id of every event is a UUID of version 5.
         guard let event = PostgresUUID(id), event.high >> 12 & 0xF == 5 else { return nil }
         let wanted = event.nameBased
         let rejected = try session.execute(rejections, [.uuid(event), .int4(days), .int8(rows)])
@@ -66,10 +68,11 @@ enum ToldEvents {
         }.flatMap { found.text($0, transaction) }
     }
 
+    /// Returns the name of the row that has the searched event; nil if there is none.
     /// - Parameters:
-    ///   - number: the column with the newest number of the row's events.
-    ///   - first: the lowest number of any event.
-    ///   - has: whether the row's event of this number is the searched event.
+    ///   - number: the column with the number of the row's newest event.
+    ///   - first: the lowest number that an event can have.
+    ///   - has: returns true if the row's event with this number is the searched one.
     private static func numbered(
         _ statement: PostgresStatement, _ name: StaticString, _ number: StaticString, from first: Int32,
         in session: PostgresSession, has isWanted: (StoreTransactionID, Int32) -> Bool

@@ -3,12 +3,12 @@ import Fulfillment
 import Ledger
 import NamesAndTimes
 
-/// The history of submissions, step by step, from the traces of their outcomes and parked rows.
+/// The steps of submissions, from the traces of their outcomes and parked rows.
 struct TraceSteps {
-    /// The column of `outcomes` with the trace. An earlier version gave it this name.
+    /// The column of `outcomes` with the trace, whose name comes from an earlier release.
     static let column = "story"
 
-    /// Each row of `inspect_events.sql`, by its transaction.
+    /// The rows of `inspect_events.sql` by their transaction.
     let events: [String: JSONValue]
     private(set) var rows: [JSONValue] = []
 
@@ -17,6 +17,7 @@ struct TraceSteps {
             events.compactMap { row in row["transaction_id"]?.string.map { ($0, row) } }, uniquingKeysWith: { $1 })
     }
 
+    /// Adds the steps of an outcome.
     /// - Parameter outcome: a row of `inspect_outcomes.sql`.
     mutating func add(outcome: JSONValue) {
         let trace = outcome[Self.column]?.string.flatMap { try? JSONParser.parse(Array($0.utf8)).value }
@@ -32,7 +33,7 @@ struct TraceSteps {
         }
         for event in told { add(outcome, event, type: OutcomeEvent.Kind.granted.rawValue) }
         if let type = outcome["answer"]?.string { add(outcome, outcome, type: type) }
-        // A hold may have ended with a grant since the answer.
+        // A purchase that was held at the time of the outcome may be granted by now.
         for listed in listed where listed["outcome"]?.string == TransactionOutcome.Outcome.held.rawValue {
             guard let event = listed["transaction_id"]?.string.flatMap({ events[$0] }),
                 event["submission_id"] == outcome["submission_id"]
@@ -41,6 +42,7 @@ struct TraceSteps {
         }
     }
 
+    /// Adds the steps of a parked submission.
     /// - Parameter parked: a row of `inspect_parked.sql`.
     mutating func add(parked: JSONValue) {
         add(parked, nil, "submitted", submitted(parked, nil))
@@ -58,7 +60,7 @@ struct TraceSteps {
         if let endpoint = apple.endpoint {
             let status = apple.status.map { "status \($0)" }
             let environment = apple.environment.map { " \($0.rawValue)" } ?? ""
-            // The result `status` says no more than the status itself.
+            // The result `status` adds nothing to the status itself.
             let result = status != nil && apple.result == AppleAnswer.TroubleKind.status.rawValue ? nil : apple.result
             let told = [result, status, "\(apple.milliseconds) ms"].compactMap(\.self).joined(separator: ", ")
             detail = "\(endpoint)\(environment): \(told)"

@@ -3,18 +3,18 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The dead letters among the recent local refusals. Every function throws a `PostgresError`.
+/// Lists the dead letters in the sample of recent local refusals. Every function throws a `PostgresError`.
 public enum KeptDeadLetters {
-    /// The newest refusals that a search reads.
+    /// The most refusals that a search reads, newest first.
     private static let lookedThrough: Int64 = 20_000
 
     private static let listing = LedgerSQL.statement(PackageResources.list_kept_dead_letters_sql)
 
-    /// Returns dead letters, the newest first. If a letter names no sender, its `submissionID` is the record's place,
-    /// and its `playerID` the record's key.
+    /// Returns dead letters, the newest first. If a letter names no sender, its `submissionID` is the record's
+    /// position, and its `playerID` is the record's key.
     /// - Parameters:
-    ///   - reasons: reasons of dead letters, and `malformed_submission` for letters whose sender was answered.
-    ///   - player: nil for any player.
+    ///   - reasons: the reasons to list. `malformed_submission` lists dead letters whose sender got an answer.
+    ///   - player: the player; nil for any player.
     ///   - since: the earliest time of the record; nil for any time.
     public static func list(
         _ reasons: [String], player: String? = nil, since: Timestamp? = nil, limit: Int, in pool: PostgresPool

@@ -2,9 +2,9 @@ import Fulfillment
 import Ledger
 import Postgres
 
-/// The dead letters that were put back on the submissions topic.
+/// The dead letters that operators have published again on their topic.
 public struct RedrivenStore: Sendable {
-    /// The identity of a dead letter: its first place in Kafka and a digest of its content.
+    /// The identity of a dead letter: its first position in Kafka, and a digest of its content.
     public struct Place: Hashable, Sendable {
         public let topic: String
         public let partition: Int32
@@ -28,7 +28,7 @@ public struct RedrivenStore: Sendable {
         self.pool = pool
     }
 
-    /// Returns those of `places` that were put back before. Throws a `PostgresError`.
+    /// Returns those of `places` that were published again before. Throws a `PostgresError`.
     public func redriven(of places: [Place]) async throws -> Set<Place> {
         try await pool.run { session in
             let rows = try session.execute(Self.finding, Self.columns(places))
@@ -37,7 +37,8 @@ public struct RedrivenStore: Sendable {
         }
     }
 
-    /// Notes records as put back. Call it once the broker has acknowledged them. Throws a `PostgresError`.
+    /// Stores that records were published again. Must be called after Kafka has acknowledged them. Throws a
+    /// `PostgresError`.
     public func note(_ places: [Place]) async throws {
         try await pool.run { session in
             _ = try session.execute(Self.inserting, Self.columns(places))

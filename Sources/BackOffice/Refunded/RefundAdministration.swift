@@ -2,7 +2,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Selects the refunds that an operator means. Nil means any.
+/// Selects refunds by an operator's options. A member that is nil excludes no refund.
 public struct RefundFilter: Sendable, Equatable {
     public enum State: String, Sendable, CaseIterable {
         case refunded
@@ -13,7 +13,7 @@ public struct RefundFilter: Sendable, Equatable {
     public var state: State?
     public var playerID: String?
     public var productID: String?
-    /// The earliest time of Apple's notice.
+    /// The earliest time at which Apple reported the refund.
     public var since: Timestamp?
 
     public init(bundleID: String? = nil, state: State? = nil) {
@@ -26,24 +26,24 @@ public struct RefundFilter: Sendable, Equatable {
     }
 }
 
-/// Apple's refund or reversal, as an operator sees it.
+/// The data of Apple's refund or its reversal, for an operator.
 public struct RefundSummary: Sendable, Equatable {
     public let transactionID: String
     public let originalTransactionID: String
     public let bundleID: String
     public let productID: String
     public let environment: String
-    /// The time of Apple's refund. Nil if Apple reversed it.
+    /// The time of Apple's refund; nil if Apple reversed it.
     public let revokedAt: Timestamp?
     public let reason: String?
-    /// The refunded percentage. Nil if Apple did not give one.
+    /// The refunded percentage; nil if Apple did not give it.
     public let percent: Double?
     public let toldAt: Timestamp
-    /// The player. Nil if the purchase was never granted.
+    /// The player; nil if the purchase was never granted.
     public let playerID: String?
     public let quantity: Int?
     public let revokedUnits: Int?
-    /// Whether an operator revoked the grant, whatever Apple says.
+    /// True if an operator revoked the grant, even if Apple reversed its refund.
     public let isRevokedByOperator: Bool
 }
 
@@ -58,13 +58,13 @@ public struct RefundAdministration: Sendable {
         self.pool = pool
     }
 
-    /// Counts the rows that match, up to `limit`.
+    /// Returns the number of matching rows, at most `limit`.
     public func count(_ filter: RefundFilter, limit: Int) async throws -> Int {
         try await pool.count("count", of: Self.counting, [.int8(Int64(limit))] + filter.parameters)
     }
 
-    /// Returns refunds, Apple's newest notice first.
-    /// - Parameter skipping: the newer rows to leave out.
+    /// Returns refunds. The refund that Apple reported last comes first.
+    /// - Parameter skipping: the number of newer rows to leave out.
     public func list(_ filter: RefundFilter, limit: Int, skipping: Int = 0) async throws -> [RefundSummary] {
         try await pool.run { session in
             let rows = try session.execute(
@@ -74,7 +74,7 @@ public struct RefundAdministration: Sendable {
     }
 }
 
-/// The rows of `list_refunds`.
+/// Reads the rows of `list_refunds`.
 extension RefundSummary: ListedRow {
     package enum Column: String, CaseIterable {
         case transactionID, originalTransactionID, bundleID, productID, environment, revokedAt, reason

@@ -3,7 +3,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Selects the subscriptions that an operator means. Nil means any.
+/// Selects subscriptions by an operator's options. A member that is nil excludes no subscription.
 public struct SubscriptionFilter: Sendable, Equatable {
     public var bundleID: String?
     public var state: SubscriptionState?
@@ -20,10 +20,10 @@ public struct SubscriptionFilter: Sendable, Equatable {
 public struct SubscriptionAdministration: Sendable {
     public enum Transfer: Sendable, Equatable {
         case done(from: PlayerID)
-        /// The subscription was this player's before.
+        /// Nothing changed: the subscription already belongs to the player.
         case unchanged
         case unknown
-        /// The subscription has so many held transactions: nothing was changed.
+        /// Nothing changed: this number of the subscription's transactions are held.
         case held(Int)
     }
 
@@ -43,8 +43,8 @@ public struct SubscriptionAdministration: Sendable {
         try await pool.count("count", of: Self.counting, filter.parameters)
     }
 
-    /// Returns subscriptions, the newest change first.
-    /// - Parameter skipping: the newer rows to leave out.
+    /// Returns subscriptions. The one that changed last comes first.
+    /// - Parameter skipping: the number of newer rows to leave out.
     public func list(_ filter: SubscriptionFilter, limit: Int, skipping: Int = 0) async throws -> [SubscriptionSummary]
     {
         try await pool.run { session in
@@ -54,7 +54,7 @@ public struct SubscriptionAdministration: Sendable {
         }
     }
 
-    /// Returns the decoded receipt of one of an app's subscriptions. Nil if none is stored.
+    /// Returns the stored receipt of one of an app's subscriptions, decoded from base64; nil if none is stored.
     public func anyReceipt(of app: BundleID) async throws -> [UInt8]? {
         try await pool.run { session in
             let rows = try session.execute(Self.findingReceipt, [.text(app.text)])
@@ -62,8 +62,9 @@ public struct SubscriptionAdministration: Sendable {
         }
     }
 
-    /// Gives the future periods of a subscription to another player, and stores who decided it. Granted periods stay
-    /// with their player. A transfer is refused while a period is held: the player who paid for it has to get it first.
+    /// Gives the future periods of a subscription to another player, and stores the operator's name. Granted periods
+    /// stay with their player. While a period is held, nothing changes, because the player who paid for it must get it
+    /// first.
     public func transfer(
         _ original: StoreTransactionID, to player: PlayerID, by operatorName: String, note: String?
     ) async throws -> Transfer {

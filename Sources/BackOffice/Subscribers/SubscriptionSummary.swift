@@ -3,7 +3,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// A subscription as an operator sees it.
+/// The data of a subscription for an operator.
 public struct SubscriptionSummary: Sendable, Equatable {
     public let originalTransactionID: String
     public let playerID: String
@@ -19,12 +19,12 @@ public struct SubscriptionSummary: Sendable, Equatable {
     public let revision: Int
     public let checkedAt: Timestamp?
     public let updatedAt: Timestamp
-    /// The time of the next question to Apple. Nil if receiptd asks only after Apple reports a change.
+    /// The time of the next check at Apple; nil if receiptd checks only after Apple reports a change.
     public let dueAt: Timestamp?
 }
 
 extension SubscriptionSummary {
-    /// The rows of `list_subscriptions`.
+    /// Reads the rows of `list_subscriptions`.
     static func all(_ rows: PostgresRows) throws(PostgresError) -> [SubscriptionSummary] {
         let columns = try SubscriptionColumns(rows)
         let (checkedAt, updatedAt) = (try rows.column("checked_at"), try rows.column("updated_at"))

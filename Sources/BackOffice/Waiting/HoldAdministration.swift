@@ -11,9 +11,9 @@ public struct HoldAdministration: WaitingTable {
     /// The result of rejecting holds.
     public struct Refused: Sendable, Equatable, CustomStringConvertible {
         public var rejected = 0
-        /// Holds that ended meanwhile.
+        /// The holds that ended before the operator's rejection.
         public var gone = 0
-        /// Holds whose submission cannot be read. They stay, because no event could name their player.
+        /// The holds whose submission cannot be read. They stay, because no event could name the player.
         public var unreadable = 0
 
         public init() {}
@@ -26,9 +26,9 @@ public struct HoldAdministration: WaitingTable {
         }
     }
 
-    /// The most holds that are rejected between two reads of the list.
+    /// The most holds that are rejected before the list is read again.
     private static let batch = 200
-    /// The rows that one releasing statement reads. Half a million rows do not fit into the time of one statement.
+    /// The most rows that one releasing statement reads. A statement's time limit is too short for half a million rows.
     private static let releasedAtATime: Int64 = 1_000
 
     package static let counting = LedgerSQL.statement(PackageResources.count_holds_sql)
@@ -43,11 +43,11 @@ public struct HoldAdministration: WaitingTable {
         self.pool = pool
     }
 
-    /// Waives the holds' reasons; workers decide the rest. Returns the number released, without those released before.
-    /// After a failure the released ones stay released; call it again for the rest.
+    /// Releases holds: waives their reasons, so that workers decide the purchases. Returns the number of new releases.
+    /// After a failure, the holds released so far stay released, and a second call releases the rest.
     /// - Parameters:
-    ///   - limit: the most to release; nil for all.
-    ///   - progress: called now and then with the number released so far.
+    ///   - limit: the most holds to release; nil for all.
+    ///   - progress: called after each statement with the number released so far.
     public func release(
         _ filter: HoldFilter, by operatorName: String, limit: Int? = nil, progress: (Int) -> Void = { _ in }
     ) async throws -> Int {
@@ -75,7 +75,7 @@ public struct HoldAdministration: WaitingTable {
         }
     }
 
-    /// The place of a hold in the list, in the list's order.
+    /// The position of a hold in the list, which is sorted by these members.
     private struct Place {
         var heldAt = Int64.min
         var transaction = ""
@@ -97,7 +97,7 @@ public struct HoldAdministration: WaitingTable {
 
     /// Rejects holds, the oldest first, each in one SQL transaction. A worker publishes the events from the outbox.
     /// - Parameters:
-    ///   - limit: the most to reject; nil for all.
+    ///   - limit: the most holds to reject; nil for all.
     ///   - progress: called after each hold.
     public func reject(
         _ filter: HoldFilter, by operatorName: String, at now: Timestamp, limit: Int? = nil,
@@ -118,7 +118,7 @@ public struct HoldAdministration: WaitingTable {
             guard let newest else { return refused }
             last = newest
             refused.unreadable += taken.unreadable.count
-            // The pool's sessions work side by side, because each session waits for the disk.
+            // The sessions of the pool work at the same time, because each of them waits for the disk.
             try await withThrowingTaskGroup(of: HoldWrite.Ending.self) { group in
                 for hold in taken.leased {
                     let write = HoldWrite(

@@ -3,7 +3,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// A held transaction as an operator sees it.
+/// The data of a held transaction for an operator.
 public struct HoldSummary: Sendable, Equatable {
     public let transactionID: String
     public let originalTransactionID: String
@@ -13,26 +13,26 @@ public struct HoldSummary: Sendable, Equatable {
     public let quantity: Int
     public let environment: String
     public let reason: String
-    /// Reasons that operators have waived.
+    /// The reasons that operators have waived.
     public let waived: [String]
     public let submissionID: String
-    /// The time of purchase. Nil if Apple's time cannot be read.
+    /// The time of purchase; nil if it cannot be read in Apple's answer.
     public let purchasedAt: Timestamp?
     public let heldAt: Timestamp
-    /// The time of a release that no worker has decided yet. Nil while the hold waits for an operator.
+    /// The time of the release if no worker has decided since; nil while the hold waits for an operator.
     public let releasedAt: Timestamp?
     public let note: String?
     public let catalogVersion: Int64
-    /// The number of tries without a verdict since the last decision.
+    /// The number of tries without a verdict since the last verdict.
     public let tries: Int
-    /// The price of the whole quantity, in thousandths of the currency's unit. Nil if Apple gave none, or if the
-    /// transaction was held before Apple was asked.
+    /// The price of the whole quantity, in thousandths of the currency's main unit. Nil if Apple gave no price, or if
+    /// the transaction was held without a request to Apple.
     public let priceMilliunits: Int64?
-    /// The currency, ISO 4217. Nil without a price.
+    /// The currency's ISO 4217 code; nil without a price.
     public let currency: String?
 }
 
-/// The rows of `list_holds`.
+/// Reads the rows of `list_holds`.
 extension HoldSummary: ListedRow {
     package enum Column: String, CaseIterable {
         case transactionID, originalTransactionID, playerID, bundleID, productID, quantity, environment, reason

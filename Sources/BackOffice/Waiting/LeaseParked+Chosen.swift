@@ -3,7 +3,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Leases parked submissions for an operator.
+/// Leases the parked submissions that an operator chose.
 extension LeaseParked {
     private static let choosing = LedgerSQL.statement(PackageResources.lease_chosen_parked_sql)
     private static let ofPlayer = LedgerSQL.statement(PackageResources.lease_player_parked_sql)
@@ -20,7 +20,7 @@ extension LeaseParked {
         }
     }
 
-    /// Leases up to `limit` parked submissions of a player, due or not.
+    /// Leases up to `limit` parked submissions of a player, whether they are due or not.
     static func all(
         of player: PlayerID, excluding: [NameBasedUUID], limit: Int, leaseSeconds: Double, in session: PostgresSession
     ) throws -> Leased {

@@ -1,7 +1,7 @@
 import Ledger
 import Postgres
 
-/// The apps, reasons and states that have rows, for the filters of a list.
+/// The apps, reasons and states that a list's rows have. The console offers them as filters.
 public struct ListedKinds: Sendable {
     public enum Table: Sendable {
         case holds, parked, unclaimed, refunds, subscriptions
@@ -19,7 +19,7 @@ public struct ListedKinds: Sendable {
         fileprivate var parameters: [PostgresParameter] { self == .refunds ? [.int8(ListedKinds.newestRefunds)] : [] }
     }
 
-    /// The newest refunds that are read, because refunds are kept for ever.
+    /// The most refunds that are read, newest first. Refunds are never deleted, so there may be too many to read all.
     private static let newestRefunds: Int64 = 20_000
 
     private static let unclaimed = LedgerSQL.statement(PackageResources.list_unclaimed_kinds_sql)
@@ -37,8 +37,8 @@ public struct ListedKinds: Sendable {
         (self.bundleIDs, self.reasons) = (bundleIDs, reasons)
     }
 
-    /// Reads the kinds by a few index look-ups, however many rows there are. For unclaimed purchases it reads every
-    /// row, and for refunds the newest rows. Throws a `PostgresError`.
+    /// Reads the kinds with a few index look-ups, whatever the number of rows. For unclaimed purchases it reads every
+    /// row, and for refunds only the newest rows. Throws a `PostgresError`.
     public static func of(_ table: Table, in pool: PostgresPool) async throws -> ListedKinds {
         try await pool.run { session in
             let rows = try session.execute(table.statement, table.parameters)

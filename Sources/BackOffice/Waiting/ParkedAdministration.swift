@@ -7,10 +7,10 @@ public struct ParkedAdministration: WaitingTable {
     package typealias Reason = ParkingReason
     package typealias Row = ParkedSummary
 
-    /// The result of an operator's lease.
+    /// The result of leasing parked submissions for an operator.
     public struct Leased: Sendable {
         public let submissions: [LeasedSubmission]
-        /// Rows whose stored submission cannot be read.
+        /// The rows whose stored submission cannot be read.
         public let unreadable: [NameBasedUUID]
     }
 
@@ -27,11 +27,11 @@ public struct ParkedAdministration: WaitingTable {
         self.pool = pool
     }
 
-    /// Makes submissions due now, except those that a worker is trying. Returns the number. After a failure the changed
-    /// ones stay due; call it again for the rest.
+    /// Makes parked submissions due now, except those that a worker has leased. Returns their number. After a failure,
+    /// the submissions changed so far stay due, and a second call changes the rest.
     /// - Parameters:
-    ///   - limit: the most to change, the oldest first; nil for all.
-    ///   - progress: called now and then with the number changed so far.
+    ///   - limit: the most submissions to change, the oldest first; nil for all.
+    ///   - progress: called after each statement with the number changed so far.
     public func retry(
         _ filter: ParkedFilter, limit: Int? = nil, progress: (Int) -> Void = { _ in }
     ) async throws -> Int {
@@ -49,7 +49,7 @@ public struct ParkedAdministration: WaitingTable {
         return due
     }
 
-    /// Returns rows that nobody has leased, the oldest first.
+    /// Returns the ids of rows without a lease, the oldest first.
     private func ids(_ filter: ParkedFilter, limit: Int?) async throws -> [NameBasedUUID] {
         try await pool.run { session in
             let limit = PostgresParameter.int8(limit.map(Int64.init))
@@ -64,7 +64,7 @@ public struct ParkedAdministration: WaitingTable {
         }
     }
 
-    /// Leases at most `limit` submissions, so that no worker takes them until the lease ends.
+    /// Leases at most `limit` submissions. Until the leases end, no worker takes these submissions.
     public func lease(
         _ filter: ParkedFilter, excluding: [NameBasedUUID] = [], limit: Int
     ) async throws -> Leased {

@@ -3,18 +3,18 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Rejects parked submissions through the ledger. If a worker decides at the same time, the first outcome row wins.
+/// Rejects parked submissions through the ledger. If a worker decides at the same time, the first row in `outcomes`
+/// wins.
 public struct ParkedRejection: Sendable {
-    /// The submissions that are leased and decided at a time.
+    /// The most submissions that are leased together.
     private static let batch = 100
-    /// The time to wait for submissions that a worker has leased. Workers release or answer most of them within a
-    /// second.
+    /// The longest wait for submissions that a worker has leased. Workers end most of these leases within a second.
     private static let waitSeconds = 15.0
 
     let pool: PostgresPool
     private let operatorName: String
 
-    /// - Parameter operatorName: stored with each outcome, for `inspect`.
+    /// - Parameter operatorName: the operator's name, stored with each outcome for `inspect`.
     public init(pool: PostgresPool, by operatorName: String) {
         self.pool = pool
         self.operatorName = operatorName
@@ -22,11 +22,11 @@ public struct ParkedRejection: Sendable {
 
     public struct Ending: CustomStringConvertible, Sendable, Equatable {
         public var rejected = 0
-        /// Submissions that a worker answered first.
+        /// The submissions that a worker answered before the rejection.
         var answeredBefore = 0
-        /// Submissions that cannot be read, or whose answer the database refuses.
+        /// The submissions that cannot be read, or whose outcome PostgreSQL refuses.
         public var refused = 0
-        /// Submissions that a worker is still trying.
+        /// The submissions that a worker has leased.
         public var leased = 0
 
         public init() {}
@@ -44,8 +44,8 @@ public struct ParkedRejection: Sendable {
 
     /// Rejects submissions. Throws a `PostgresError`.
     /// - Parameters:
-    ///   - limit: the most to reject; nil for all.
-    ///   - progress: called after each submission.
+    ///   - limit: the most submissions to reject; nil for all.
+    ///   - progress: called after each batch with the number of submissions so far.
     public func run(
         _ filter: ParkedFilter, limit: Int? = nil, progress: (Int) -> Void = { _ in }
     ) async throws -> Ending {
@@ -60,8 +60,8 @@ public struct ParkedRejection: Sendable {
         }
     }
 
-    /// Rejects all submissions of a player that no worker is trying now. Rows that the database refuses stay. Throws a
-    /// `PostgresError`.
+    /// Rejects all submissions of a player that no worker has leased. A row whose outcome PostgreSQL refuses stays.
+    /// Throws a `PostgresError`.
     public func run(of player: PlayerID) async throws {
         let ledger = PostgresLedger(pool: pool)
         do {
@@ -98,7 +98,7 @@ public struct ParkedRejection: Sendable {
         var ending = Ending()
         var refused: [NameBasedUUID] = []
         while true {
-            // A submission that a worker had at the last count may be rejected by now.
+            // A submission that a worker had leased in the last round may be rejected by now.
             ending.leased = 0
             let left = limit - ending.rejected - ending.answeredBefore - refused.count
             if left <= 0 { return ending }

@@ -3,7 +3,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// A parked submission as an operator sees it.
+/// The data of a parked submission for an operator.
 public struct ParkedSummary: Sendable, Equatable {
     public let id: NameBasedUUID
     public let submissionID: String
@@ -12,20 +12,20 @@ public struct ParkedSummary: Sendable, Equatable {
     public let reason: String
     public let detail: String?
     public let sqlState: String?
-    /// The tries that ended in Apple's trouble or at missing settings.
+    /// The tries that failed because of trouble at Apple or missing settings.
     public let failures: Int
     public let parkings: Int
     public let parkedAt: Timestamp
-    /// The time of the next try. Nil if only an operator ends the wait.
+    /// The time of the next try; nil if the submission waits for an operator.
     public let dueAt: Timestamp?
-    /// Whether a worker is trying the submission now.
+    /// True if a worker has leased the submission.
     public let isLeased: Bool
     public let topic: String
     public let partition: Int32
     public let offset: Int64
 }
 
-/// The rows of `list_parked`.
+/// Reads the rows of `list_parked`.
 extension ParkedSummary: ListedRow {
     package enum Column: String, CaseIterable {
         case id, submissionID, playerID, bundleID, reason, detail, sqlState, failures, parkings, parkedAt

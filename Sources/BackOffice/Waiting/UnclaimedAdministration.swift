@@ -20,9 +20,10 @@ public struct UnclaimedAdministration: WaitingTable {
         self.pool = pool
     }
 
-    /// Makes purchases due for another try, even purchases that crashed workers. It leaves out purchases whose data is
-    /// gone, and purchases that somebody is deciding. Returns the number. After a failure the changed ones stay due.
-    /// - Parameter limit: the most to change, the oldest first.
+    /// Makes purchases due for another try, even purchases that crashed workers. Leaves out purchases whose evidence is
+    /// deleted, and rows that another session has locked. Returns the number. After a failure, the purchases changed so
+    /// far stay due.
+    /// - Parameter limit: the most purchases to change, the oldest first.
     public func retry(_ filter: UnclaimedFilter, limit: Int) async throws -> Int {
         var retried = 0
         while retried < limit {

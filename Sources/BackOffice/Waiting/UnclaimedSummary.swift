@@ -2,7 +2,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// An announced purchase that no player has, as an operator sees it.
+/// The data of an unclaimed purchase for an operator.
 public struct UnclaimedSummary: Sendable, Equatable {
     public let transactionID: String
     public let originalTransactionID: String
@@ -12,20 +12,20 @@ public struct UnclaimedSummary: Sendable, Equatable {
     public let source: String
     public let submissionID: String
     public let isRenewal: Bool
-    /// The time of purchase. Nil if Apple's time cannot be read.
+    /// The time of purchase; nil if it cannot be read in Apple's data.
     public let purchasedAt: Timestamp?
     public let expiresAt: Timestamp?
     public let toldAt: Timestamp
     public let reason: String
-    /// Whether the purchase has an account token that receiptd still stores.
+    /// True if the purchase has an account token that receiptd still stores.
     public let hasToken: Bool
-    /// The player whom the game last named for the token. It is a hint, not a proof.
+    /// The player whom a game server named last for the account token. This is a hint and no proof.
     public let learntOf: String?
-    /// Whether enough data is stored for another try.
+    /// True if PostgreSQL has enough data for another try.
     public let isRetriable: Bool
 }
 
-/// The rows of `list_unclaimed`.
+/// Reads the rows of `list_unclaimed`.
 extension UnclaimedSummary: ListedRow {
     package enum Column: String, CaseIterable {
         case transactionID, originalTransactionID, bundleID, productID, environment, source, submissionID, isRenewal

@@ -1,11 +1,13 @@
 import Fulfillment
 
-/// The number of rows that wait.
+/// The number of waiting rows that match a filter.
 package struct WaitingCount<Reason: WaitingReason>: Sendable {
     package let all: Int
-    /// The rows among these that are released, leased or retriable.
+    /// The number of these rows that are released (holds), leased (parked submissions) or retriable (unclaimed
+    /// purchases).
     fileprivate let part: Int
-    /// A digest of the counted rows, equal only for the same rows; of unclaimed purchases it covers the retriable ones.
+    /// A digest that is equal only for equal sets of counted rows. For unclaimed purchases it covers only retriable
+    /// rows.
     package let digest: String
 
     init(all: Int, part: Int, digest: String) {
@@ -14,12 +16,12 @@ package struct WaitingCount<Reason: WaitingReason>: Sendable {
 }
 
 extension WaitingCount<Reason> {
-    /// The holds that are released and that a worker is deciding.
+    /// The number of holds that an operator has released and that a worker has not decided yet.
     package var released: Int { part }
 }
 
 extension WaitingCount<ParkingReason> {
-    /// The submissions that a worker is trying now.
+    /// The number of submissions that a worker has leased.
     package var leased: Int { part }
 }
 

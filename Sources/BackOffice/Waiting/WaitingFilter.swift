@@ -3,13 +3,13 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The reason why a row waits, and the columns by which its list can be filtered besides app, reason and age.
+/// The reason why a row waits. The members say which columns the table has beside app, reason and age.
 public protocol WaitingReason: RawRepresentable<String>, Equatable, Sendable {
     static var hasPlayers: Bool { get }
     static var hasProducts: Bool { get }
 }
 
-/// Holds have both players and products.
+/// A hold has a player and a product.
 extension Reason: WaitingReason {
     public static var hasPlayers: Bool { true }
     public static var hasProducts: Bool { true }
@@ -25,17 +25,17 @@ extension UnclaimedReason: WaitingReason {
     public static var hasProducts: Bool { true }
 }
 
-/// A filter of held, parked or unclaimed rows. A member that is nil admits every row.
+/// Selects held, parked or unclaimed rows. A member that is nil excludes no row.
 public struct WaitingFilter<Reason: WaitingReason>: Sendable, Equatable {
-    /// The transaction id; for parked submissions the submission id, which several players may have chosen.
+    /// The transaction id. For parked submissions the submission id, which the submissions of several players may have.
     public var id: String?
     public var bundleID: String?
     public var reason: Reason?
-    /// The player. Nil for any player, and for lists without players.
+    /// The player; nil for any player, and for a list without players.
     public var playerID: String?
-    /// The product. Nil for any product, and for lists without products.
+    /// The product; nil for any product, and for a list without products.
     public var productID: String?
-    /// The latest time at which a row began to wait.
+    /// The latest time at which a row may have begun to wait.
     public var until: Timestamp?
 
     public init(
@@ -46,8 +46,8 @@ public struct WaitingFilter<Reason: WaitingReason>: Sendable, Equatable {
         (self.playerID, self.productID, self.until) = (playerID, productID, until)
     }
 
-    /// The filter in words, as `ConsoleChanges` stores it with a change. That row outlives the player and does not name
-    /// the player.
+    /// The filter in words, as `ConsoleChanges` stores it. It never contains the player's id, because an erasure does
+    /// not find the player in it.
     public var subject: String {
         id
             ?? ConsoleChanges.subject(
@@ -60,7 +60,7 @@ public struct WaitingFilter<Reason: WaitingReason>: Sendable, Equatable {
 
     var parameters: [PostgresParameter] { [.text(id)] + ofMany }
 
-    /// The parameters without the id.
+    /// The parameters of statements that do not select by id.
     var ofMany: [PostgresParameter] {
         [.text(bundleID), .text(reason?.rawValue)] + (Reason.hasPlayers ? [.text(playerID)] : [])
             + (Reason.hasProducts ? [.text(productID)] : []) + [.timestamptz(until)]

@@ -1,23 +1,23 @@
 import Ledger
 import Postgres
 
-/// A row of a list, as an operator sees it.
+/// A row of an operator's list.
 package protocol ListedRow: Sendable {
     associatedtype Column: CaseIterable, Hashable, RawRepresentable<String>
 
-    /// Returns nil if a column that every row has is NULL.
+    /// Returns nil if a column that must have a value is NULL.
     init?(_ row: PostgresRow<Column>)
 }
 
-/// A table whose rows wait, for an operator. Every function throws a `PostgresError`.
+/// A table of waiting rows that operators count and list. Every function throws a `PostgresError`.
 package protocol WaitingTable: Sendable {
     associatedtype Reason: WaitingReason
     associatedtype Row: ListedRow
 
-    /// The statement that counts: it takes a filter's parameters, and returns `waiting`, `part` and `digests`.
+    /// The counting statement. It takes a filter's parameters, and returns `waiting`, `part` and `digests`.
     static var counting: PostgresStatement { get }
-    /// The statement that lists: it takes the number of rows, the number of older rows to leave out, a filter's
-    /// parameters, and `moreOfListing`.
+    /// The listing statement. Its parameters are the number of rows, the number of older rows to leave out, the
+    /// filter's parameters, and `moreOfListing`.
     static var listing: PostgresStatement { get }
     static var moreOfListing: [PostgresParameter] { get }
 
@@ -38,7 +38,7 @@ extension WaitingTable {
     }
 
     /// Returns rows, the oldest first.
-    /// - Parameter skipping: the older rows to leave out.
+    /// - Parameter skipping: the number of older rows to leave out.
     package func list(
         _ filter: WaitingFilter<Reason>, limit: Int, skipping: Int = 0
     ) async throws -> [Row] {
