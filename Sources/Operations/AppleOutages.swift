@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The addresses of Apple that do not answer, with a sentence for each. `receiptd_apple_no_answer` counts them.
+/// The sentences about Apple's addresses that do not answer, one for each. `receiptd_apple_no_answer` is their number.
 public final class AppleOutages: Sendable {
     private let gauge: Gauge
     private let sentences = Mutex<[String]>([])

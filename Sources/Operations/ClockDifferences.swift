@@ -1,9 +1,9 @@
-/// By how many seconds this process's clock is ahead of PostgreSQL's clock, of the newest records' timestamps and of
-/// Apple's; below 0 if it is behind, nil if unknown.
+/// The differences between this process's clock and three others: PostgreSQL's, the newest records' and Apple's. Each
+/// is in seconds: above 0 if this process's clock is ahead, below 0 if it is behind, nil if unknown.
 public struct ClockDifferences: Sendable, Equatable {
-    /// The largest difference at which two clocks still agree, in seconds.
+    /// The largest difference that is no failure, in seconds.
     static let toleranceSeconds = 60.0
-    /// The seconds for which a difference counts while no newer record or signature shows one.
+    /// The seconds after which a difference is unknown again if no later record or signature shows one.
     public static let recordSeconds = 600.0
 
     public private(set) var database: Double?
@@ -14,10 +14,12 @@ public struct ClockDifferences: Sendable, Equatable {
 
     public init() {}
 
+    /// Stores new differences.
     /// - Parameters:
-    ///   - database: nil if PostgreSQL did not answer; the known value stays.
-    ///   - record: nil if no record showed a difference.
-    ///   - apple: nil if Apple signed nothing later than now.
+    ///   - database: the difference from PostgreSQL's clock; nil if PostgreSQL did not answer, which keeps the earlier
+    ///     value.
+    ///   - record: the difference from the records' timestamps; nil if no record showed one.
+    ///   - apple: the difference from the time of Apple's signatures; nil if Apple signed nothing in the future.
     ///   - now: monotonic seconds.
     public mutating func note(database: Double?, record: Double?, apple: Double? = nil, now: Double) {
         self.database = database ?? self.database
@@ -33,7 +35,7 @@ public struct ClockDifferences: Sendable, Equatable {
         }
     }
 
-    /// The clocks that disagree and their differences, for people; nil if all clocks agree.
+    /// A clause for each difference above the tolerance, for people; nil if there is none.
     public var complaint: String? {
         let clauses = [
             (database, "PostgreSQL's clock"), (record, "the newest records' timestamps"),

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A count that only goes up, from 0 at the start of the process. Lock-free: any thread, any rate.
+/// A count that only goes up, from 0 at the start of the process. It is atomic, so any thread may count at any rate.
 public final class Counter: Metric {
     private let count = Atomic<Int>(0)
 
@@ -8,7 +8,7 @@ public final class Counter: Metric {
 
     public var value: Int { count.load(ordering: .relaxed) }
 
-    /// Adds `amount`, which is never negative: a counter that goes down reads as a restart.
+    /// Adds `amount`, which must not be negative. Prometheus takes a counter that goes down for a restart.
     public func increment(by amount: Int = 1) {
         precondition(amount >= 0, "a counter only goes up")
         count.wrappingAdd(amount, ordering: .relaxed)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A part that has to run until the process stops. If it ends before that, the process stops in order and exits 1,
-/// because a worker without the part would only look alive.
+/// A part that has to run until the process stops. If it ends earlier, the process stops in order and exits 1.
+/// Otherwise the process would run on without the part, and nobody would notice.
 public enum EndlessPart: String, CaseIterable, Sendable {
     case httpServer = "http-server"
     case failureReports = "failure-reports"
@@ -29,8 +29,8 @@ public enum EndlessPart: String, CaseIterable, Sendable {
     case consumptionLoop = "consumption-loop"
     case consumerLoop = "consumer-loop"
 
-    /// Runs `body`. Throws `PartEnded` if `body` returns or throws while the process is not stopping.
-    /// - Parameter isStopping: returns whether `body` may end.
+    /// Runs `body`. Throws `PartEnded` if `body` returns or throws before the process stops.
+    /// - Parameter isStopping: returns true once `body` may end.
     public func run(
         isStopping: @Sendable () -> Bool = { Task.isCancelled }, _ body: @Sendable () async throws -> Void
     ) async throws(PartEnded) {
@@ -53,17 +53,17 @@ public enum EndlessPart: String, CaseIterable, Sendable {
     }
 
     #if DEBUG
-        /// The life of the part that a test names in `RECEIPTD_END_PART`, in seconds.
+        /// The seconds after which the part ends that a test names in `RECEIPTD_END_PART`.
         private static let earlyEndSeconds = 3.0
         private static let endingEarly = ProcessInfo.processInfo.environment["RECEIPTD_END_PART"]
             .flatMap(EndlessPart.init)
     #endif
 }
 
-/// The end of a part that has to run until the process stops.
+/// A part ended although it has to run until the process stops.
 public struct PartEnded: Error, Sendable, CustomStringConvertible {
     public let part: EndlessPart
-    /// The error that ended the part; nil if the part returned.
+    /// The error that `body` threw; nil if it returned.
     public let underlying: (any Error)?
 
     public var description: String {

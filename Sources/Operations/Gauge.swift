@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A value that goes up and down. Lock-free: any thread, any rate.
+/// A value that goes up and down. It is atomic, so any thread may set it at any rate.
 public final class Gauge: Metric {
-    /// The bits of a Double, since an atomic exchange compares bits, not numbers.
+    /// The bits of the Double.
     private let bits = Atomic<UInt64>(0)
 
     public init() {}
@@ -15,7 +15,7 @@ public final class Gauge: Metric {
 
     public func set(_ value: Bool) { set(value ? 1.0 : 0.0) }
 
-    /// Adds `delta`, which may be negative; concurrent additions are never lost.
+    /// Adds `delta`, which may be negative. No concurrent addition is lost.
     public func add(_ delta: Double) {
         var old = bits.load(ordering: .relaxed)
         while true {

@@ -1,13 +1,14 @@
 import Dispatch
 import Synchronization
 
-/// The answers of `/livez` and `/readyz`: whether each part of the process makes progress, and its unmet conditions.
+/// The health of the process, for `/livez` and `/readyz`: whether each part makes progress, and which conditions are
+/// unmet.
 ///
-/// Any thread; a beat is one short lock.
+/// Any thread may call it. A beat takes one short lock.
 public final class Health: Sendable {
-    /// A part that must show progress, also while it is idle or while Kafka, PostgreSQL or Apple is away, because a
-    /// restart would not bring them back. A part is not watched while it waits for PostgreSQL: a COMMIT may take as
-    /// long as a standby is away, and no time-out ends the wait.
+    /// A part that must make progress, even while it is idle, and while Kafka, PostgreSQL or Apple cannot be reached. A
+    /// restart would not bring these back. A part that waits for PostgreSQL is not watched: a COMMIT waits for the
+    /// standby without a time limit.
     public enum Part: String, CaseIterable, Sendable {
         case consumerLoop = "consumer loop"
         case outcomePublisher = "outcome publisher"
@@ -22,7 +23,7 @@ public final class Health: Sendable {
         case refundRequestLoop = "loop of refund requests"
         case consumptionLoop = "loop of the game's reports of consumption"
 
-        /// The longest time from one beat to the next.
+        /// The longest time between two beats.
         public var maximumAge: Duration {
             switch self {
             case .consumerLoop: .seconds(60)
@@ -33,24 +34,25 @@ public final class Health: Sendable {
         }
     }
 
-    /// A condition of readiness. Readiness also demands that no needed part fails (`FailingPart.isNeeded`). The
-    /// conditions of the start are unmet at first.
+    /// A condition of readiness. Those in `atStart` are unmet at first. The process is also unready while a needed part
+    /// fails (`FailingPart.isNeeded`).
     public enum ReadinessCondition: Int, CaseIterable, Sendable {
-        /// Conditions of the start: PostgreSQL has answered once. Later outages are `FailingPart.postgresql`.
+        /// PostgreSQL has answered once. A later outage is a failure of `FailingPart.postgresql`, and not of this
+        /// condition.
         case databaseReachable, schemaCurrent, catalogImported
         case brokerReached, joinedGroup
-        /// A condition of the start: Kafka has described every needed topic. Later trouble is `FailingPart.topics`.
+        /// Kafka has described every needed topic once. Later trouble is a failure of `FailingPart.topics`.
         case topicsFound
-        /// Kafka answers the fetches of submissions.
+        /// Kafka answers the worker's fetches from the submissions topic.
         case submissionsFetched
-        /// Kafka acknowledged the last publication, or no publication is pending.
+        /// Kafka acknowledged the last published event, or no event waits for its acknowledgement.
         case outcomesAcknowledged
         case notStopping
     }
 
     private struct State {
-        /// The time of each part's last beat, in monotonic nanoseconds. A part that never beat is not watched yet,
-        /// because `/readyz` reports the start.
+        /// The time of each part's last beat, in monotonic nanoseconds. A part without a beat is not watched yet,
+        /// because `/readyz` covers the start.
         var beats: [Part: UInt64] = [:]
         var unmet: [ReadinessCondition: String]
     }
@@ -64,16 +66,16 @@ public final class Health: Sendable {
         .topicsFound: "Kafka has not described all topics yet",
     ]
 
-    /// The conditions that a worker waits for before it asks Kafka anything.
+    /// The conditions that must be met before a worker connects to Kafka.
     private static let ofDatabase: Set<ReadinessCondition> = [.databaseReachable, .schemaCurrent, .catalogImported]
 
-    /// The failures of all parts that run by themselves.
+    /// The failures of the parts that run by themselves.
     public let failures: Failures
     private let now: @Sendable () -> UInt64
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - needs: the conditions of the start that this process has; nil for all, as a worker has.
+    ///   - needs: the conditions that this process starts with; nil for all, as a worker does.
     ///   - now: returns monotonic nanoseconds.
     public init(
         failures: Failures = Failures(), needing needs: Set<ReadinessCondition>? = nil,
@@ -84,19 +86,19 @@ public final class Health: Sendable {
         state = Mutex(State(unmet: Self.atStart.filter { needs?.contains($0.key) ?? true }))
     }
 
-    /// Notes that `part` makes progress. The first beat begins the watch.
+    /// Notes that `part` makes progress. From its first beat on the part is watched.
     public func beat(_ part: Part) {
         let now = now()
         state.withLock { $0.beats[part] = now }
     }
 
-    /// Ends the watch of a part that stops on purpose.
+    /// Ends the watch of a part that stops in order.
     public func retire(_ part: Part) {
         state.withLock { $0.beats[part] = nil }
     }
 
-    /// Sets whether a condition is met. Returns true if that changed, so that the caller logs once.
-    /// - Parameter reason: the reason why the condition is unmet, a clause for people without secrets; nil if met.
+    /// Sets whether a condition is met. Returns true if that changed, so that the caller logs a change once.
+    /// - Parameter reason: a clause that says why the condition is unmet, without secrets; nil if it is met.
     @discardableResult
     public func set(_ condition: ReadinessCondition, unmet reason: String?) -> Bool {
         state.withLock { state in
@@ -106,10 +108,10 @@ public final class Health: Sendable {
         }
     }
 
-    /// The reasons why the process is stuck, one clause for each part; empty while all is well.
+    /// A clause for each part that is stuck; empty if there is none.
     public var stuck: [String] {
         let beats = state.withLock { $0.beats }
-        // The clock is read after the beats, so that no beat is later than `now`.
+        // The clock is read after the beats, so that `now` is not earlier than a beat.
         let now = now()
         return Part.allCases.compactMap { part in
             guard let beat = beats[part], now > beat else { return nil }
@@ -120,10 +122,11 @@ public final class Health: Sendable {
         }
     }
 
-    /// The reasons why the process is not ready, in the order of start-up; empty when it is.
+    /// A clause for each reason why the process is not ready, in the order of the start; empty if it is ready.
     public var unmet: [String] {
         let unmet = state.withLock { $0.unmet }
-        // A worker asks Kafka only once the database is ready. Until then Kafka's conditions are not listed as failed.
+        // A worker connects to Kafka only after the conditions of the database are met. Until then Kafka's conditions
+        // are not listed.
         let waitsForDatabase = Self.ofDatabase.contains { unmet[$0] != nil }
         return ReadinessCondition.allCases.compactMap { condition in
             let isUntried = !Self.ofDatabase.contains(condition) && unmet[condition] == Self.atStart[condition]
@@ -131,7 +134,7 @@ public final class Health: Sendable {
         } + failures.unmet
     }
 
-    /// The failures that do not make the process unready.
+    /// Clauses about what does not make the process unready.
     public var notes: [String] { failures.notes }
 
     public func livez() -> (ok: Bool, text: String) { Self.answer(stuck, well: "ok") }

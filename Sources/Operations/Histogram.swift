@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A distribution over fixed buckets. One small lock, so that a scrape sees count, sum and buckets of one moment.
+/// A distribution over fixed buckets. A lock makes count, sum and buckets of a scrape consistent.
 public final class Histogram: Metric {
-    /// A moment's reading.
+    /// The values at one moment.
     public struct Reading: Sendable, Equatable {
-        /// The observations in each bucket: at or below its upper bound and above the bound before. The last bucket has
-        /// the observations above all bounds.
+        /// The number of observations in each bucket: those up to its upper bound and above the bucket before. The last
+        /// bucket has no upper bound.
         public package(set) var counts: [Int]
         /// The sum of all observations, in their unit.
         public package(set) var sum: Double
@@ -17,7 +17,7 @@ public final class Histogram: Metric {
         public var count: Int { counts.reduce(0, +) }
     }
 
-    /// The buckets' upper bounds: inclusive, ascending and finite.
+    /// The upper bounds of the buckets: inclusive, ascending and finite.
     public let upperBounds: [Double]
     private let state: Mutex<Reading>
 
@@ -32,8 +32,8 @@ public final class Histogram: Metric {
 
     public var reading: Reading { state.withLock { $0 } }
 
-    /// Counts one observation, in the family's unit (seconds where the name says so). A value below 0 counts as 0,
-    /// since clocks of two machines disagree. An infinite value or NaN is ignored, for it would spoil the sum for ever.
+    /// Counts one observation, in the unit of the metric's name. A value below 0 counts as 0, because the clocks of two
+    /// machines differ. An infinite value or NaN is ignored, because no later observation could repair the sum.
     public func observe(_ value: Double) {
         guard value.isFinite else { return }
         let value = max(0, value)
@@ -44,7 +44,7 @@ public final class Histogram: Metric {
         }
     }
 
-    /// Counts a duration, in seconds.
+    /// Counts a duration in seconds.
     public func observe(_ duration: Duration) { observe(duration / .seconds(1)) }
 
     public func samples() -> [MetricSample] {

@@ -1,33 +1,33 @@
 import NamesAndTimes
 import Synchronization
 
-/// The incidents that operators must not overlook. The process that saw an incident may end before anybody looks, and
-/// Prometheus sees no increase in a counter that begins above 0. So a worker stores its incidents in PostgreSQL, and
-/// every worker's metrics have the time of the last incident of each kind.
+/// Counts incidents that operators must see. The process that noticed one may end before anybody looks, and Prometheus
+/// sees no increase if a counter begins above 0. So workers store incidents in PostgreSQL, and the metrics of every
+/// worker have the time of the fleet's last incident of each kind.
 ///
 /// Any thread may call it.
 public final class Incidents: Sendable {
     public enum Kind: String, CaseIterable, Sendable {
-        /// Kafka deleted records before a worker read them. The count is in records.
+        /// Kafka deleted records before a worker read them. The count is the number of records.
         case deletedUnread = "deleted_unread"
-        /// A topic was made anew. The number of unread records in the earlier one is not known.
+        /// Somebody deleted a topic and created it again. How many records were unread is not known.
         case topicMadeAnew = "topic_made_anew"
-        /// PostgreSQL lacked decisions on records whose offsets were committed, or published grants or revisions.
+        /// PostgreSQL lacked decisions about records with committed offsets, or lacked published grants or revisions.
         case databaseFellBack = "database_fell_back"
-        /// A record or a leased row killed its workers and was set aside.
+        /// A record or a leased row ended workers' processes, and was set aside.
         case crashed
         case unreadableBatch = "unreadable_batch"
         case kindMismatch = "kind_mismatch"
         case localRefusalDisputed = "local_refusal_disputed"
         case constantToken = "constant_token"
-        /// A purchase is held because its account token was first another player's.
+        /// A purchase is held because another player was the first with its account token.
         case tokenDisputed = "token_disputed"
     }
 
-    /// The incidents of one kind and subject that are not in PostgreSQL yet.
+    /// A number of incidents of one kind and subject that are not in PostgreSQL yet.
     public struct Entry: Sendable, Hashable {
         public let kind: Kind
-        /// The subject for people; empty if the kind says all. It holds no secret and nothing that a player sent.
+        /// The subject in words; empty if the kind needs none. It contains no secret and no data of a player.
         public let subject: String
         public let count: Int
 
@@ -38,10 +38,10 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// The fleet's knowledge of one kind.
+    /// PostgreSQL's count of one kind, for the whole fleet.
     public struct Known: Sendable, Hashable {
         public let kind: Kind
-        /// The time of the last incident, in UNIX seconds.
+        /// The time of the last incident, in seconds since 1970.
         public let lastSeconds: Double
         /// The number of incidents in the last 90 days.
         public let count: Int
@@ -58,9 +58,9 @@ public final class Incidents: Sendable {
         let subject: String
     }
 
-    /// The time for which a loss is shown: a day.
+    /// The seconds for which a loss is shown: a day.
     private static let toldSeconds = 86_400.0
-    /// The most pairs of kind and subject that wait for PostgreSQL. Further incidents count without their subject.
+    /// The most pairs of kind and subject that wait to be stored. Further incidents lose their subject.
     private static let mostWaiting = 500
 
     private let waiting = Mutex<[Key: Int]>([:])
@@ -75,14 +75,14 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// Notes an incident that happened just now. The metrics have it at once; the worker stores it within seconds.
+    /// Counts incidents of this moment. The metrics have them at once. The worker stores them within seconds.
     public func note(_ kind: Kind, of subject: String = "", count: Int = 1) {
         timestamps.with(kind.rawValue).set(Double(WallClock.now.milliseconds) / 1000)
         counts.with(kind.rawValue).add(Double(count))
         wait(Entry(kind, of: subject, count: count))
     }
 
-    /// Returns the losses of the last day for `/readyz` and the worker's page, one clause for each kind.
+    /// Returns a clause for each kind of loss in the last day, for `/readyz` and the worker's page.
     func losses(now: Double = Double(WallClock.now.milliseconds) / 1000) -> [String] {
         Kind.losses.compactMap { kind, words in
             let seconds = now - timestamps.with(kind.rawValue).value
@@ -93,7 +93,7 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// Returns the incidents that wait to be stored, and forgets them here.
+    /// Removes and returns the incidents that wait to be stored.
     public func take() -> [Entry] {
         let taken = waiting.withLock { waiting in
             defer { waiting = [:] }
@@ -105,7 +105,7 @@ public final class Incidents: Sendable {
     /// True if no incident waits to be stored.
     public var areStored: Bool { waiting.withLock { $0.isEmpty } }
 
-    /// Puts entries back that could not be stored.
+    /// Puts incidents back that could not be stored.
     public func putBack(_ entries: [Entry]) { for entry in entries { wait(entry) } }
 
     private func wait(_ entry: Entry) {
@@ -116,8 +116,8 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// Replaces the metrics' times and counts by PostgreSQL's, which corrects times by a clock of ours that is ahead.
-    /// A kind with an incident that waits to be stored keeps its metrics, because PostgreSQL lacks that incident.
+    /// Sets the metrics' times and counts to PostgreSQL's. A kind with an incident that waits to be stored keeps its
+    /// values, because PostgreSQL does not have that incident yet.
     public func set(_ known: [Known]) {
         let unstored = waiting.withLock { Set($0.keys.map(\.kind)) }
         for one in known where !unstored.contains(one.kind) {
@@ -128,7 +128,7 @@ public final class Incidents: Sendable {
 }
 
 extension Incidents.Kind {
-    /// The kinds after which records are missing, with their words.
+    /// The kinds of incidents that lose records, with a clause for each.
     fileprivate static let losses: [(kind: Self, words: String)] = [
         (.deletedUnread, "Kafka deleted records before they were read"), (.topicMadeAnew, "a topic was recreated"),
     ]

@@ -1,9 +1,9 @@
-/// The answer to a notification that Apple or anybody else posted.
+/// The intake's answer to a posted notification.
 public enum IntakeAnswer: Sendable, Equatable {
-    /// The notification is on its topic.
+    /// Kafka has acknowledged the notification.
     case taken
-    /// The body is no notification, or is not for us. Apple need not send the notification again.
+    /// The body is no notification, or is for another app. Apple need not send it again.
     case refused(String)
-    /// The notification could not be taken now. Apple has to send it again.
+    /// The intake cannot publish the notification now. Apple has to send it again.
     case unavailable(String)
 }

@@ -1,14 +1,14 @@
 import Fulfillment
 import Synchronization
 
-/// A sample of dead letters and of the rejections that screening decided without a request and without a table. Each
-/// minute has its own sample. A flood of one reason or player does not push out the others.
+/// Samples dead letters, and rejections by screening that no table stores. Each minute has its own sample. Many
+/// refusals with one reason or of one player do not push out the others.
 ///
 /// Any thread may call it.
 public final class LocalRefusals: Sendable {
-    /// The most refusals between two calls of `take`.
+    /// The most refusals in one sample.
     public static let maximum = 200
-    /// The most refusals of one player between two calls of `take`.
+    /// The most refusals of one player in one sample.
     static let maximumOfPlayer = 4
 
     private struct State {
@@ -21,13 +21,13 @@ public final class LocalRefusals: Sendable {
 
     public init() {}
 
-    /// Enters a refusal in the sample, if there is a place.
-    /// - Parameter entry: called only if the refusal enters the sample.
+    /// Adds a refusal to the sample if it has a place for it.
+    /// - Parameter entry: makes the refusal; called only if it has a place.
     public func note(reason: String, player: String, _ entry: () -> LocalRefusal) {
         state.withLock { state in
             guard state.players[player, default: 0] < Self.maximumOfPlayer else { return }
             if state.count >= Self.maximum {
-                // The commonest reason gives a place to a rarer one.
+                // A refusal with the most frequent reason makes room for one with a rarer reason.
                 guard let most = state.byReason.max(by: { $0.value.count < $1.value.count }),
                     most.value.count > state.byReason[reason, default: []].count + 1,
                     let dropped = state.byReason[most.key]?.popLast()
@@ -41,7 +41,7 @@ public final class LocalRefusals: Sendable {
         }
     }
 
-    /// Returns the sample to be stored, and begins an empty one for the next minute.
+    /// Returns the sample, and begins a new one.
     public func take() -> [LocalRefusal] {
         state.withLock { state in
             defer { state = State() }

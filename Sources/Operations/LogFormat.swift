@@ -3,7 +3,7 @@ import NamesAndTimes
 
 /// The form of log lines, from the setting `LOG_FORMAT`.
 public enum LogFormat: String, CaseIterable, Sendable {
-    /// One JSON object a line: `ts`, `level`, `logger`, `msg`, then the metadata.
+    /// One JSON object in each line: `ts`, `level`, `logger`, `msg`, then the metadata.
     case json
     /// Text for people: time, level, logger, message, `key=value`.
     case text
@@ -11,14 +11,14 @@ public enum LogFormat: String, CaseIterable, Sendable {
 
 /// One log line before it is rendered.
 struct LogLine {
-    /// Milliseconds since the epoch.
+    /// The time of the line, in milliseconds since 1970.
     var time: Int64
     var level: Logger.Level
     var label: String
     var message: String
     var metadata: Logger.Metadata
 
-    /// Returns the line with its newline. Data from outside cannot end the line early or drive a terminal.
+    /// Returns the line with its newline. It escapes characters that would end the line early or control a terminal.
     func rendered(_ format: LogFormat) -> [UInt8] {
         var text = LogText()
         switch format {
@@ -40,7 +40,7 @@ struct LogLine {
         text.quoted(message)
         for (key, value) in flattened() {
             text.raw(",")
-            // Readers disagree about an object that has a key twice.
+            // JSON readers disagree about an object that has a key twice.
             text.quoted(["ts", "level", "logger", "msg"].contains(key) ? "metadata." + key : key)
             text.raw(":")
             text.json(value)
@@ -62,11 +62,11 @@ struct LogLine {
         }
     }
 
-    /// Returns the metadata sorted by key, with a dictionary's entries as `key.inner`.
+    /// Returns the metadata sorted by key. The entries of a dictionary have keys such as `key.inner`.
     private func flattened() -> [(String, Logger.MetadataValue)] {
         var result: [(String, Logger.MetadataValue)] = []
         func add(_ key: String, _ value: Logger.MetadataValue, depth: Int) {
-            // The limit keeps a careless value from growing the stack.
+            // The limit of the depth keeps the stack small.
             guard case .dictionary(let inner) = value, depth < 8 else { return result.append((key, value)) }
             for (innerKey, innerValue) in inner { add(key + "." + innerKey, innerValue, depth: depth + 1) }
         }

@@ -1,8 +1,9 @@
 public import Logging
 
-/// The metadata keys of all log lines, so that a search for one finds every line that has it.
+/// The metadata keys of all log lines. Each kind of value has one key, so that a search by key finds every line with
+/// it.
 public enum LogKey: String, CaseIterable, Sendable {
-    // The subjects of a line.
+    // The subjects of a log line.
     case playerID = "player_id"
     /// The player who was granted the first purchase with an account token.
     case firstPlayerID = "first_player_id"
@@ -18,26 +19,26 @@ public enum LogKey: String, CaseIterable, Sendable {
     /// The W3C trace id in the submission's `traceparent`.
     case traceID = "trace_id"
 
-    // The place in Kafka.
+    // The position in Kafka.
     case topic, partition, partitions, offset
     case groupID = "group_id"
 
-    // The server that receiptd asked.
+    // The servers that receiptd connects to.
     case endpoint, environment, host, port, path, code, url, since
     case httpStatus = "http_status"
     case sqlState = "sql_state"
     case processID = "process_id"
 
-    // The measures of a line.
+    // The measures and the circumstances.
     case error, attempt, count, bytes, limit, stage, part, version, signal
     case durationSeconds = "duration_seconds"
     case delaySeconds = "delay_seconds"
 
-    // Settings: the name, never a secret's value.
+    // The settings. A line never has the value of a secret.
     case setting, value, file, line
 }
 
-/// Log lines whose message is constant, so that equal lines are equal, and whose data has known keys.
+/// Log lines with a constant message, so that a search for it finds all of them, and with known keys.
 extension Logger {
     public typealias Fields = [LogKey: Logger.MetadataValue]
 

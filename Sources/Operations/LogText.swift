@@ -1,8 +1,8 @@
 import Logging
 
-/// The bytes of a log line in the making.
+/// The bytes of a log line that is being written.
 struct LogText {
-    /// The longest value, in Unicode scalars. A longer value is cut and ends in `…`.
+    /// The most Unicode scalars of a value. A longer value is cut, and ends in `…`.
     static let maximumValueLength = 4_096
 
     private(set) var bytes: [UInt8] = []
@@ -19,7 +19,7 @@ struct LogText {
         raw("\"")
     }
 
-    /// Appends a value as one word, in quotes unless it is plain.
+    /// Appends a value, in quotes if it is empty or has a space, a `=` or a character that must be escaped.
     mutating func word(_ text: String) {
         let plain = !text.isEmpty && text.unicodeScalars.allSatisfy { $0 != " " && $0 != "=" && !Self.mustEscape($0) }
         if plain { escaped(text, quotes: true) } else { quoted(text) }
@@ -40,7 +40,7 @@ struct LogText {
         }
     }
 
-    /// Appends a JSON value. Numbers stay numbers, so that a log store can compare them.
+    /// Appends a JSON value. A number stays a number, so that a log store can compare it.
     private mutating func json(_ value: any CustomStringConvertible) {
         switch value {
         case let number as any BinaryInteger: raw(number.description)
@@ -50,7 +50,7 @@ struct LogText {
         }
     }
 
-    /// Appends text with JSON's escapes for characters that could end the line or the string, or drive a terminal.
+    /// Appends text. It escapes characters that would end the line or the string, or control a terminal, as JSON does.
     mutating func escaped(_ text: String, quotes: Bool) {
         var length = 0
         for scalar in text.unicodeScalars {
@@ -71,8 +71,8 @@ struct LogText {
         }
     }
 
-    /// Returns true for quotes, backslashes, controls (C0, DEL, C1), line separators, and controls of text direction.
-    /// All are in the Basic Multilingual Plane, so that `\uXXXX` holds each.
+    /// Returns true for quotes, backslashes, control characters (C0, DEL, C1), line separators, and controls of text
+    /// direction. All of these are in the Basic Multilingual Plane, so that `\uXXXX` can write each.
     private static func mustEscape(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x22, 0x5C, 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true

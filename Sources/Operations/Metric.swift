@@ -1,14 +1,14 @@
-/// One member of a family for a set of label values: a counter, a gauge or a histogram.
+/// The counter, gauge or histogram for one set of label values of a family.
 public protocol Metric: AnyObject, Sendable {
-    /// Returns a consistent reading, in the order in which Prometheus wants the lines.
+    /// Returns the values of one moment, in the order that Prometheus requires.
     func samples() -> [MetricSample]
 }
 
-/// One line of a scrape, without its family's name and labels.
+/// One line of a scrape, without the family's name and labels.
 public struct MetricSample: Sendable, Equatable {
-    /// The text behind the family's name: empty, `_bucket`, `_sum` or `_count`.
+    /// The text after the family's name: empty, `_bucket`, `_sum` or `_count`.
     public let suffix: String
-    /// The bucket's inclusive upper bound; nil if the line is no bucket's.
+    /// The inclusive upper bound of the bucket; nil if the line is not about a bucket.
     public let upperBound: Double?
     public let value: Double
 
@@ -19,7 +19,7 @@ public struct MetricSample: Sendable, Equatable {
     }
 }
 
-/// The word after `# TYPE`.
+/// The kind of a family, as in its `# TYPE` line.
 enum MetricKind: String, Sendable {
     case counter, gauge, histogram
 }

@@ -1,9 +1,9 @@
-/// A metric's name, help text, labels and buckets. The names and labels of the contract are promised to dashboards.
+/// A metric's name, help text, labels and buckets. For the metrics in the contract, name and labels are promised.
 struct MetricDeclaration: Sendable {
     let name: String
     let help: String
     let labels: [String]
-    /// The buckets of a histogram: inclusive upper bounds, ascending and finite.
+    /// The upper bounds of a histogram's buckets: inclusive, ascending and finite.
     let buckets: [Double]
 
     init(_ name: String, help: String, labels: [String] = [], buckets: [Double] = []) {
@@ -185,13 +185,13 @@ extension MetricDeclaration {
         labels: ["reason"])
 }
 
-/// Upper bounds of histogram buckets.
+/// The upper bounds of the buckets of histograms.
 private enum Buckets {
-    /// Seconds: 5 ms to 30 s; the default timeout is 10 s.
+    /// Bounds in seconds, from 5 ms to 30 s. The default time-out of a request is 10 s.
     static let request = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30]
-    /// Seconds: 5 ms to 300 s, the longest delay between two tries.
+    /// Bounds in seconds, from 5 ms to 300 s, which is the longest delay between two tries.
     static let submission = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
-    /// Seconds: 0.5 ms to 10 s.
+    /// Bounds in seconds, from 0.5 ms to 10 s.
     static let stage = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
     static let rows: [Double] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
 }

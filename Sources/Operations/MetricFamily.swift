@@ -4,12 +4,12 @@ public typealias CounterFamily = MetricFamily<Counter>
 public typealias GaugeFamily = MetricFamily<Gauge>
 public typealias HistogramFamily = MetricFamily<Histogram>
 
-/// All series of one name, one child for each set of label values.
+/// A metric with labels. It has a child for each set of label values.
 ///
-/// `with` takes a lock and hashes strings, so keep the child if you count often. The number of children is bounded, so
-/// that a label with values from outside cannot fill the memory.
+/// `with` takes a lock and hashes strings, so code that counts often should keep the child. The number of children is
+/// limited, so that a label with values from outside cannot fill the memory.
 public final class MetricFamily<Child: Metric>: Sendable {
-    /// Children beyond this many share the overflow child, whose label values are all `other`.
+    /// The most children. Further label values share one more child, whose label values are all `other`.
     public static var maximumChildren: Int { 1_000 }
 
     public let name: String
@@ -31,10 +31,10 @@ public final class MetricFamily<Child: Metric>: Sendable {
         self.makeChild = makeChild
     }
 
-    /// Returns the child with these label values, in the order of the label names. The first call makes the child.
+    /// Returns the child with these label values, in the order of the labels. The first call creates the child.
     public func with(_ labelValues: String...) -> Child { child(labelValues) }
 
-    /// Returns the same as `with`, for label values that are already an array.
+    /// Returns the child with these label values, in the order of the labels.
     public func child(_ labelValues: [String]) -> Child {
         precondition(labelValues.count == labelNames.count, "\(name) has the labels \(labelNames)")
         return children.withLock { children in
@@ -50,8 +50,8 @@ public final class MetricFamily<Child: Metric>: Sendable {
         }
     }
 
-    /// Removes a child whose subject no longer belongs to this process, such as a revoked partition. Code that kept the
-    /// child still counts, but no scrape shows the count.
+    /// Removes a child that no longer concerns this process, such as a revoked partition's. Code that kept the child
+    /// still counts, but no scrape shows it.
     public func remove(_ labelValues: String...) {
         children.withLock { $0[labelValues] = nil }
     }
@@ -61,14 +61,14 @@ public final class MetricFamily<Child: Metric>: Sendable {
         children.withLock { $0.removeAll() }
     }
 
-    /// Returns all children with their label values, sorted by label values.
+    /// Returns all children, sorted by label values.
     public func all() -> [(labelValues: [String], child: Child)] {
         children.withLock { children in children.map { (labelValues: $0.key, child: $0.value) } }
             .sorted { $0.labelValues.lexicographicallyPrecedes($1.labelValues) }
     }
 }
 
-/// A family with children of any kind, for the registry.
+/// A family with any type of children, for the registry.
 protocol AnyMetricFamily: Sendable {
     var name: String { get }
     func render(to text: inout PrometheusText)

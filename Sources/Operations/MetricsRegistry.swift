@@ -1,8 +1,8 @@
 import Synchronization
 
-/// All metrics of the process, rendered for Prometheus in the order in which they were declared.
+/// All metrics of the process, rendered for Prometheus in the order of their declaration.
 ///
-/// Families are declared once, at start; a name declared twice is a bug.
+/// Each family is declared once, at the start. A second declaration of a name ends the process.
 public final class MetricsRegistry: Sendable {
     private struct State {
         var families: [any AnyMetricFamily] = []
@@ -22,13 +22,14 @@ public final class MetricsRegistry: Sendable {
         register(MetricFamily(name: name, help: help, labelNames: labels, kind: .gauge) { Gauge() })
     }
 
-    /// Declares a counter whose value the kernel or a library counts. The caller copies the value in `onScrape`.
+    /// Declares a counter that the kernel or a library counts. A function of `onScrape` copies the value.
     func copiedCounter(_ name: String, help: String, labels: [String] = []) -> GaugeFamily {
         register(MetricFamily(name: name, help: help, labelNames: labels, kind: .counter) { Gauge() })
     }
 
     /// Declares a histogram.
-    /// - Parameter buckets: inclusive upper bounds, ascending and finite; the bucket above all comes by itself.
+    /// - Parameter buckets: the upper bounds: inclusive, ascending and finite. The last bucket, without a bound, is
+    ///   added.
     public func histogram(
         _ name: String, help: String, labels: [String] = [], buckets: [Double]
     ) -> HistogramFamily {
@@ -38,19 +39,19 @@ public final class MetricsRegistry: Sendable {
             })
     }
 
-    /// Adds a function that brings gauges up to date before each scrape. It runs on the scrape's thread, maybe on
-    /// several at once, and must not block.
+    /// Adds a function that updates gauges before each scrape. It runs on the thread of the scrape, maybe on several
+    /// threads at once, and must not block.
     public func onScrape(_ refresh: @escaping @Sendable () -> Void) {
         state.withLock { $0.refreshes.append(refresh) }
     }
 
-    /// Brings gauges up to date, for a reader other than `render`.
+    /// Updates the gauges, for a reader that does not call `render`.
     public func refresh() {
-        // Outside the lock: a refresh may use the registry.
+        // Outside the lock, because such a function may use the registry.
         for refresh in state.withLock({ $0.refreshes }) { refresh() }
     }
 
-    /// Returns a scrape's body.
+    /// Returns the body of a scrape.
     public func render() -> String {
         refresh()
         var text = PrometheusText()
@@ -59,7 +60,7 @@ public final class MetricsRegistry: Sendable {
     }
 
     private func register<Child>(_ family: MetricFamily<Child>) -> MetricFamily<Child> {
-        // A family without labels has its one child from the start, because an alert on an absent series never fires.
+        // A family without labels has its child from the start, because an alert about an absent series never fires.
         if family.labelNames.isEmpty { _ = family.with() }
         state.withLock { state in
             precondition(state.names.insert(family.name).inserted, "declared twice: \(family.name)")

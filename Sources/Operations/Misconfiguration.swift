@@ -1,18 +1,18 @@
 import Synchronization
 
-/// The apps that wait for an operator, for `receiptd_misconfigured`. An app is misconfigured while it has any cause, so
-/// that the end of one cause does not hide another.
+/// The apps that wait for an operator, for `receiptd_misconfigured`. An app is misconfigured as long as it has at least
+/// one cause.
 public final class Misconfiguration: Sendable {
     private let gauge: GaugeFamily
-    /// Sentences for the operator, by app and cause.
+    /// A clause for the operator, by app and cause.
     private let causes = Mutex<[String: [String: String]]>([:])
 
     init(gauge: GaugeFamily) {
         self.gauge = gauge
     }
 
-    /// Sets or ends a cause of an app.
-    /// - Parameter sentence: one clause that names the fault and the remedy; nil ends the cause.
+    /// Sets or ends one cause for an app.
+    /// - Parameter sentence: a clause that names the fault and the remedy; nil ends the cause.
     public func set(_ bundleID: String, _ cause: String, because sentence: String?) {
         causes.withLock { causes in
             causes[bundleID, default: [:]][cause] = sentence
@@ -21,7 +21,7 @@ public final class Misconfiguration: Sendable {
         }
     }
 
-    /// One clause for each app and cause, sorted by text.
+    /// A clause for each app and cause, sorted.
     var sentences: [String] {
         causes.withLock { causes in
             causes.flatMap { app in app.value.values.map { "\(app.key) waits for an operator: \($0)" } }

@@ -1,11 +1,11 @@
-/// The gauges of the partitions of one topic. A series that exists stays. A revoked partition's lag becomes 0, because
-/// another replica reports that partition. A lost partition keeps its last lag, because while Kafka is away perhaps no
-/// other replica has the partition.
+/// The gauges of the partitions of one topic. If a partition is revoked, its lag becomes 0 here, because another
+/// replica reports it. If a partition is lost, its lag stays: while Kafka cannot be reached, perhaps no replica has the
+/// partition.
 ///
-/// Only the thread of the topic's consumer uses it.
+/// Only the thread of the topic's consumer may use it.
 public struct PartitionGauges {
     private let lag: GaugeFamily
-    /// The gauge of the number of assigned partitions; nil if nobody reads it.
+    /// The number of assigned partitions; nil if no metric has it.
     private let count: Gauge?
     private let clock: RecordClock?
     private var assigned: Set<Place> = []
@@ -22,10 +22,11 @@ public struct PartitionGauges {
         self.count = count
     }
 
-    /// Adds newly assigned partitions to those that the consumer has.
+    /// Adds newly assigned partitions to the assigned ones.
     public mutating func assign(_ partitions: [(topic: String, partition: Int32)]) {
         assigned.formUnion(partitions.map { Place(topic: $0.topic, partition: $0.partition) })
-        // A replica with new partitions has joined the group. Its other lost partitions are another replica's now.
+        // A replica that gets partitions is in the group again. Partitions that it lost and did not get back are now
+        // another replica's.
         for place in lost.subtracting(assigned) { gauge(place).set(0) }
         lost = []
         count?.set(assigned.count)
@@ -38,9 +39,10 @@ public struct PartitionGauges {
         count?.set(assigned.count)
     }
 
+    /// Sets the lag of a partition.
     /// - Parameters:
-    ///   - end: the offset at the log's end.
-    ///   - now: milliseconds since the epoch.
+    ///   - end: the end offset of the partition.
+    ///   - now: milliseconds since 1970.
     public func set(lag records: Int64, end: Int64, topic: String, partition: Int32, now: Int64) {
         if records <= 0 { clock?.ended(topic: topic, partition: partition, offset: end, now: now) }
         gauge(Place(topic: topic, partition: partition)).set(Double(max(0, records)))

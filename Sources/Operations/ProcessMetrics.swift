@@ -1,7 +1,7 @@
 import Foundation
 
-/// The standard `process_` metrics, read from Linux's `/proc` at each scrape (`man 5 proc_pid_stat`).
-/// Elsewhere they stay 0.
+/// The standard `process_` metrics, read from Linux's `/proc` at each scrape (`man 5 proc_pid_stat`). On other systems
+/// they stay 0.
 enum ProcessMetrics {
     static func declare(in registry: MetricsRegistry) {
         let memory = registry.gauge("process_resident_memory_bytes", help: "Resident memory, in bytes.").with()
@@ -15,7 +15,7 @@ enum ProcessMetrics {
         let allowed = registry.gauge("process_max_fds", help: "File descriptors that may be open.").with()
         let bootTime = read("/proc/stat").flatMap(bootTime(in:))
         registry.onScrape {
-            // Listing the folder opens a descriptor, which does not count.
+            // Listing the folder opens a descriptor, which must not count.
             if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
                 descriptors.set(Double(open - 1))
             }
@@ -31,15 +31,15 @@ enum ProcessMetrics {
     struct Stat: Equatable {
         var userTicks: UInt64
         var systemTicks: UInt64
-        /// The process's start, in ticks since the machine's boot.
+        /// The start of the process, in ticks since the start of the machine.
         var startTicks: UInt64
         var residentPages: UInt64
 
         init?(_ text: String) {
-            // The second field is the program's name in parentheses, which may itself hold spaces and parentheses.
+            // The second field is the program's name in parentheses. The name may contain spaces and parentheses.
             guard let nameEnd = text.lastIndex(of: ")") else { return nil }
             let fields = text[text.index(after: nameEnd)...].split(whereSeparator: \.isWhitespace)
-            // fields[0] is the manual's field 3.
+            // fields[0] is field 3 of the manual page.
             func field(_ number: Int) -> UInt64? {
                 fields.indices.contains(number - 3) ? UInt64(fields[number - 3]) : nil
             }
@@ -52,7 +52,7 @@ enum ProcessMetrics {
         }
     }
 
-    /// Returns the machine's boot in seconds since the epoch, from `/proc/stat`.
+    /// Returns the start of the machine in seconds since 1970, from `/proc/stat`; nil if it is not there.
     static func bootTime(in text: String) -> Double? {
         for line in text.split(separator: "\n") where line.hasPrefix("btime ") {
             return Double(line.dropFirst("btime ".count))
@@ -60,7 +60,7 @@ enum ProcessMetrics {
         return nil
     }
 
-    /// Returns the soft limit on open files, from `/proc/self/limits`.
+    /// Returns the soft limit on open files, from `/proc/self/limits`; nil if it is not there.
     static func mostDescriptors(in text: String) -> Double? {
         let name = "Max open files"
         let line = text.split(separator: "\n").first { $0.hasPrefix(name) }

@@ -1,4 +1,4 @@
-/// The Prometheus text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
+/// Writes the Prometheus text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
 package struct PrometheusText {
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -24,7 +24,7 @@ package struct PrometheusText {
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
-        // Counts and bytes are written as integers. From 2^53 on a Double no longer holds every integer.
+        // Counts and bytes are written as integers. Above 2^53 a Double cannot represent every integer.
         if let whole = Int(exactly: value), whole.magnitude < 1 << 53 { return String(whole) }
         return value.description
     }
@@ -44,7 +44,7 @@ package struct PrometheusText {
 
     static func isMetricName(_ name: String) -> Bool { isName(name, colons: true) }
 
-    /// Returns false for `le` too, because histograms use that label.
+    /// Returns true for a valid label name. `le` is not valid, because histograms use it.
     static func isLabelName(_ name: String) -> Bool {
         isName(name, colons: false) && !name.hasPrefix("__") && name != "le"
     }

@@ -1,111 +1,113 @@
 import Fulfillment
 
-/// Every metric of receiptd. `MetricDeclaration` has their names, help texts and labels.
+/// Every metric of receiptd. `MetricDeclaration` has its name, help text and labels. A comment here names the labels
+/// and the unit.
 public struct ReceiptdMetrics: Sendable {
     public let registry: MetricsRegistry
     public let version: String
 
-    // These metrics are promised.
-    /// `type`: an outcome event's; `reason`: the event's reason, empty without one.
+    // The contract promises these metrics.
+    /// Labels: `type` and `reason` of an outcome event; `reason` is empty for an event without one.
     public let outcomes: CounterFamily
-    /// `bundle_id`, `type`.
+    /// Labels: `bundle_id`, `type`.
     public let appOutcomes: CounterFamily
     public let deadLetters: CounterFamily
-    /// `endpoint`, `environment`, `result`: all results but ``appleAnswered`` count as errors on the worker's page.
+    /// Labels: `endpoint`, `environment`, `result`. The worker's page counts every result outside ``appleAnswered`` as
+    /// an error.
     public let appleRequests: CounterFamily
-    /// Seconds.
+    /// In seconds.
     public let appleRequestDuration: Histogram
     public let appleConcurrencyLimit: Gauge
-    /// `bundle_id`, `endpoint`: 0 or 1.
+    /// Labels: `bundle_id`, `endpoint`. 0 or 1.
     public let appleCircuitOpen: GaugeFamily
     public let inFlight: Gauge
     public let parked: Gauge
     public let held: Gauge
     public let outboxPending: Gauge
-    /// `topic`, `partition`. Set by ``PartitionGauges``.
+    /// Labels: `topic`, `partition`. ``PartitionGauges`` sets it.
     public let consumerLag: GaugeFamily
-    /// The assigned partitions of the submissions topic.
+    /// The number of assigned partitions of the submissions topic.
     public let assignedPartitions: Gauge
-    /// 0 or 1, as `/readyz` says.
+    /// 0 or 1, as `/readyz` answers.
     public let ready: Gauge
-    /// `part`: a ``FailingPart``.
+    /// Label: `part`, a ``FailingPart``.
     public let failures: CounterFamily
-    /// Seconds.
+    /// In seconds.
     public let submissionDuration: Histogram
-    /// `bundle_id`: 0 or 1. Set by ``misconfiguration``.
+    /// Label: `bundle_id`. 0 or 1. ``misconfiguration`` sets it.
     public let misconfigured: GaugeFamily
     public let credentialsDoubted: GaugeFamily
     public let misconfiguration: Misconfiguration
 
     // The contract does not promise these metrics.
     public let foreignRoots: Gauge
-    /// `part`: 0 or 1, a ``FailingPart`` that fails.
+    /// Label: `part`, a ``FailingPart``. 1 while the part fails.
     public let failing: GaugeFamily
     public let httpConnectionsEvicted: Counter
-    /// `result`: right, wrong or refused.
+    /// Label: `result`: right, wrong or refused.
     public let consoleSignIns: CounterFamily
-    /// `change`.
+    /// Label: `change`.
     public let consoleChanges: CounterFamily
-    /// The difference between this process's clock and the clocks that stamp records.
+    /// The difference between this process's clock and the records' timestamps.
     public let recordClock = RecordClock()
-    /// The difference between this process's clock and the times that Apple signed.
+    /// The difference between this process's clock and the times of Apple's signatures.
     public let signedClock = SignedClock()
-    /// `against`; the seconds that the worker's clock is ahead.
+    /// Label: `against`. The seconds by which the worker's clock is ahead.
     public let clockSkew: GaugeFamily
     /// 0 or 1.
     public let appleDown: Gauge
     public let appleOutages: AppleOutages
-    /// Seconds, of requests that had to wait.
+    /// In seconds, only for requests that had to wait.
     public let appleWait: Histogram
     public let offsetResets: Counter
-    /// The incidents that must not be overlooked.
+    /// The incidents that operators must see.
     public let incidents: Incidents
     public let localRefusals = LocalRefusals()
-    /// `type`: Apple's, `other` or `unreadable`; `result`.
+    /// Labels: `type` (Apple's type, `other` or `unreadable`), `result`.
     public let notifications: CounterFamily
-    /// `source`, `outcome`, `reason`.
+    /// Labels: `source`, `outcome`, `reason`.
     public let announced: CounterFamily
-    /// `kind`: `held` or `announced`.
+    /// Label: `kind`: `held` or `announced`.
     public let crashedPurchases: CounterFamily
     public let unclaimed: Gauge
     public let unknownAppsDropped: Counter
     /// 0 or 1.
     public let isolating: Gauge
-    /// `state`.
+    /// Label: `state`.
     public let subscriptions: GaugeFamily
     public let subscriptionChecksOverdue: Gauge
-    /// `result`.
+    /// Label: `result`.
     public let finishes: CounterFamily
-    /// `result`.
+    /// Label: `result`.
     public let consumptionAnswers: CounterFamily
-    /// `reason`.
+    /// Label: `reason`.
     public let localRefusalsDisputed: CounterFamily
-    /// `repair`.
+    /// Label: `repair`.
     public let proofsRepaired: CounterFamily
     public let recordsWithOtherKey: Counter
     public let databaseFallbacks: Counter
     public let oldestInFlightSeconds: Gauge
     public let inFlightBytes: Gauge
     public let databaseBatchRows: Histogram
-    /// Seconds.
+    /// In seconds.
     public let databaseCommitDuration: Histogram
-    /// `stage`; seconds.
+    /// Label: `stage`. In seconds.
     public let stageDuration: HistogramFamily
     public let paused: Gauge
     public let rebalances: Counter
     public let retries: Counter
     public let recalled: Counter
-    /// `class`.
+    /// Label: `class`.
     public let submissions: CounterFamily
-    /// `signal`.
+    /// Label: `signal`.
     public let riskSignals: CounterFamily
     public let replayingPlayers: Counter
     public let constantTokens: Counter
     public let disputedTokens: Counter
-    /// `reason`.
+    /// Label: `reason`.
     public let parkings: CounterFamily
 
-    /// The values of `result` of a request that Apple answered, whatever the answer was.
+    /// The values of `result` for requests that Apple answered. All others count as errors.
     public static let appleAnswered: Set<String> = [
         "genuine", "answered", "not_found", "refused", "blocked", "other_environment",
     ]
@@ -180,10 +182,10 @@ public struct ReceiptdMetrics: Sendable {
         declareKnownSeries()
     }
 
-    /// Starts the series that alerts watch at 0. To Prometheus a series that begins at 1 shows no increase.
+    /// Creates the series that alerts watch, with the value 0. If a series begins at 1, Prometheus sees no increase.
     private func declareKnownSeries() {
         _ = outcomes.with(OutcomeEvent.Kind.granted.rawValue, "")
-        // An alert fires at the first hold for this reason, so Prometheus must see the rise from 0.
+        // An alert fires at the first hold with this reason, so Prometheus must see the rise from 0.
         _ = outcomes.with(OutcomeEvent.Kind.held.rawValue, Reason.kindMismatch.rawValue)
         for signal in RiskSignal.allCases { _ = riskSignals.with(signal.rawValue) }
         for reason in DeadLetter.Reason.allCases { _ = deadLetters.with(reason.rawValue) }

@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// The process's standard error.
+/// Writes to the process's standard error.
 enum StandardError {
-    /// A pipe takes only 4 KiB at once whole; the lock keeps longer lines of two threads apart.
+    /// Keeps the lines of two threads apart. The kernel writes at most 4 KiB to a pipe as a whole.
     private static let lock = Mutex<Void>(())
-    /// Milliseconds that a full, non-blocking descriptor may take to drain before the rest of a line is dropped:
-    /// a log collector that hangs must not stop receiptd.
+    /// The milliseconds that a write waits for a full pipe before it drops the rest of the line. A log collector that
+    /// hangs must not stop receiptd.
     private static let patience: Int32 = 100
 
     @Sendable static func write(_ bytes: [UInt8]) { write(bytes, to: STDERR_FILENO) }
 
-    /// Writes `bytes` with one `write(2)`, and more only where that was cut short. A line that cannot be written is
-    /// dropped.
+    /// Writes `bytes` with one `write(2)`, or with several if the kernel takes only a part. Drops a line that cannot be
+    /// written.
     static func write(_ bytes: [UInt8], to descriptor: Int32) {
         lock.withLock { _ in
             var rest = bytes[...]

@@ -1,7 +1,7 @@
 public import Logging
 import NamesAndTimes
 
-/// Writes log lines to standard error, one `write(2)` each.
+/// Writes log lines to standard error, each with one `write(2)`.
 public struct StandardErrorLogHandler: LogHandler {
     public var metadata: Logger.Metadata = [:]
     public var metadataProvider: Logger.MetadataProvider?
@@ -9,7 +9,7 @@ public struct StandardErrorLogHandler: LogHandler {
     private let label: String
     private let format: LogFormat
     private let sharedLevel: LogLevelSwitch
-    /// The level set through one logger, for that logger only; nil takes the shared level.
+    /// The level of this logger only; nil for the level of all loggers.
     private var ownLevel: Logger.Level?
     private let now: @Sendable () -> Int64
     private let write: @Sendable ([UInt8]) -> Void
@@ -21,8 +21,8 @@ public struct StandardErrorLogHandler: LogHandler {
     }
 
     /// - Parameters:
-    ///   - now: returns milliseconds since the epoch.
-    ///   - write: takes one whole line at a time.
+    ///   - now: returns milliseconds since 1970.
+    ///   - write: writes one whole line.
     public init(
         label: String, format: LogFormat, level: LogLevelSwitch,
         now: @escaping @Sendable () -> Int64, write: @escaping @Sendable ([UInt8]) -> Void
@@ -34,7 +34,8 @@ public struct StandardErrorLogHandler: LogHandler {
         self.write = write
     }
 
-    /// Makes every `Logger(label:)` of the process use this handler. Called once, before the process's first logger.
+    /// Makes every `Logger(label:)` of the process use this handler. Must be called once, before the first logger
+    /// exists.
     public static func bootstrap(format: LogFormat, level: LogLevelSwitch) {
         LoggingSystem.bootstrap { StandardErrorLogHandler(label: $0, format: format, level: level) }
     }
@@ -53,7 +54,7 @@ public struct StandardErrorLogHandler: LogHandler {
         var all = metadata
         if let provided = metadataProvider?.get() { all.merge(provided) { _, new in new } }
         if let error = event.error { all[LogKey.error.rawValue] = "\(error)" }
-        // The line's own metadata overrides the logger's.
+        // The metadata of the line overrides that of the logger.
         if let own = event.metadata { all.merge(own) { _, new in new } }
         let line = LogLine(
             time: now(), level: event.level, label: label, message: event.message.description, metadata: all)

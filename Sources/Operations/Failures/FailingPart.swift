@@ -1,29 +1,29 @@
-/// A part that runs by itself and can fail: the `part` of log lines and of `receiptd_failures_total`.
+/// A part that runs by itself and can fail. The raw value is the `part` in log lines and in `receiptd_failures_total`.
 public enum FailingPart: String, CaseIterable, Sendable {
-    // The dependencies of the other parts. A lost connection is logged once, under one of these names, even if
-    // several parts notice it.
+    // The dependencies of the other parts. Several parts may notice a lost connection. It is logged once, under the
+    // name of the dependency.
     case postgresql, kafka
-    /// Kafka's description of the topics that receiptd needs. `optionalTopics` has the topics that it can do without.
+    /// Kafka's metadata of the topics that receiptd needs. `optionalTopics` is for the topics that it can do without.
     case topics
     case optionalTopics = "optional_topics"
 
-    // The work of the ledger's writers and its reader.
+    // The ledger's writers and its reader.
     case decisions, recall, acknowledgements, parking
     // The loops.
     case parked, holds, outbox, offsets, commits, consumer, publisher, notifications, accounts, announced, catalog
-    /// The owners of published purchases, entered again after a fall back of the database lost them.
+    /// Stores the owners of published purchases again, after the database lost them in a restore or a fail-over.
     case claims
     case counts, maintenance, subscriptions, finishes, consumption
     case refundRequests = "refund_requests"
     case history = "notification_history"
     case appleBudget = "apple_budget"
-    /// The comparison of this process's clock with others. A difference is a failure.
+    /// The comparison of this process's clock with other clocks. A large difference is a failure.
     case clocks
     case traffic
     case incidents
     case console
 
-    /// The meaning of this part's errors, for people.
+    /// A clause that says what fails, for people.
     public var complaint: String {
         switch self {
         case .postgresql: "PostgreSQL is out of reach"
@@ -61,7 +61,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether its failure makes the process unready. The others are only listed in `/readyz`.
+    /// True if a failure of the part makes the process unready. `/readyz` lists a failure of any other part too.
     public var isNeeded: Bool {
         switch self {
         case .postgresql, .kafka, .topics, .decisions, .recall, .parking, .offsets, .publisher, .claims: true
@@ -73,7 +73,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         }
     }
 
-    /// The dependency that a success of this part shows to be in reach.
+    /// The dependency that must be reachable if this part succeeds; nil if there is none.
     var dependency: FailingPart? {
         switch self {
         case .postgresql, .kafka, .clocks: nil

@@ -1,14 +1,14 @@
 import Logging
 
-/// An error that can be told to operators.
+/// An error with a description for operators.
 public protocol DescribedError: Error {
     /// The SQLSTATE, or the name of Kafka's error code; nil if the error has neither.
     var failureCode: String? { get }
     /// The key of `failureCode` in log lines.
     var failureCodeKey: LogKey { get }
-    /// The error's message. It holds no secret, and nothing that a player sent.
+    /// The error's message. It contains no secret and no data of a player.
     var failureWords: String { get }
-    /// The dependency that is out of reach and so caused the error; nil for every other cause.
+    /// The dependency that could not be reached, if that caused the error; nil for every other cause.
     var failedDependency: FailingPart? { get }
 }
 
@@ -18,7 +18,7 @@ extension DescribedError {
     public var failedDependency: FailingPart? { nil }
 }
 
-/// The reason why a part failed.
+/// The description of a failure, for log lines.
 public struct FailureDescription: Sendable, Equatable {
     public let code: String?
     let codeKey: LogKey
@@ -30,7 +30,8 @@ public struct FailureDescription: Sendable, Equatable {
         self.words = words
     }
 
-    /// An error that does not describe itself is logged by its type only: its text may hold anything.
+    /// Describes an error. Only the type of an error that is no `DescribedError` is logged, because its text could
+    /// contain secrets.
     init(_ error: any Error) {
         if let error = error as? any DescribedError {
             self.init(code: error.failureCode, codeKey: error.failureCodeKey, words: error.failureWords)

@@ -1,22 +1,22 @@
-/// The failing parts and the notices about them: at a part's first failure, each minute while the failure lasts, and
-/// when it is over. A value: times are monotonic seconds given by the caller.
+/// The failures of parts, and the notices about them. A notice is due at a part's first failure, each minute while the
+/// failure lasts, and after its end. Times are monotonic seconds, which the caller passes.
 struct FailureStates {
-    /// The seconds between two lines of one failure that lasts.
+    /// The seconds between two notices about a failure that lasts.
     static let repeatSeconds = 60.0
-    /// The seconds without another failure before a failure is over. Otherwise a part that fails now and then would
-    /// fill the log.
+    /// The seconds without a failure after which an episode is over. Without this wait, a part that fails now and then
+    /// would fill the log.
     static let quietSeconds = 10.0
-    /// The seconds without a success before a failing part makes the process unready. A short failure, such as a
-    /// deadlock that is retried at once, leaves the process ready.
+    /// The seconds without a success after which a failing part makes the process unready. A short failure, such as a
+    /// deadlock, does not.
     static let unreadySeconds = 5.0
 
-    /// The failures of a part, from the first until a success is followed by `quietSeconds` without a failure.
+    /// The failures of a part, from the first one until `quietSeconds` have passed since the last one.
     struct Episode: Equatable {
         let began: Double
         var count = 0
         var latest: FailureDescription
         var latestAt: Double
-        /// The time of the first failure after the last success; nil if the part succeeded since.
+        /// The time of the first failure since the last success; nil if the part has succeeded since its last failure.
         var failingSince: Double?
         var toldAt: Double
     }
@@ -34,7 +34,7 @@ struct FailureStates {
     }
 
     private(set) var episodes: [FailingPart: Episode] = [:]
-    /// The number of episodes so far, including the ones that still last.
+    /// The number of episodes so far, including those that are not over.
     private(set) var begun: [FailingPart: Int] = [:]
 
     mutating func failed(_ part: FailingPart, _ failure: FailureDescription, now: Double) -> Notice? {
@@ -53,7 +53,7 @@ struct FailureStates {
         episodes[part]?.failingSince = nil
     }
 
-    /// Returns the notices that are due now. The caller asks every second or so.
+    /// Returns the notices that are due now. Called about every second.
     mutating func notices(now: Double) -> [Notice] {
         var notices: [Notice] = []
         for part in FailingPart.allCases {
@@ -76,14 +76,14 @@ struct FailureStates {
         Notice(kind: kind, part: part, failure: episode.latest, seconds: end - episode.began, count: episode.count)
     }
 
-    /// Returns the reasons why the process is not ready, one clause for each part.
+    /// Returns a clause for each part that makes the process unready.
     func unmet(now: Double) -> [String] {
         clauses(now: now) { part, episode in
             part.isNeeded && episode.failingSince.map { now - $0 >= Self.unreadySeconds } ?? false
         }
     }
 
-    /// Describes the failing parts that do not make the process unready, or not yet.
+    /// Returns a clause for each other failing part.
     func notes(now: Double) -> [String] {
         clauses(now: now) { part, episode in
             !part.isNeeded || episode.failingSince.map { now - $0 < Self.unreadySeconds } ?? true

@@ -2,10 +2,10 @@ import Dispatch
 public import Logging
 import Synchronization
 
-/// The failures of the parts that run by themselves. Each part reports here that it failed and that it works again.
-/// The reports are logged and counted, and they feed readiness and the worker's page.
+/// Collects the failures of the parts that run by themselves. Each part reports its failures and its successes here.
+/// The reports are logged and counted. Readiness and the worker's page show them.
 ///
-/// Any thread may call it. While nothing fails, a success costs the load of one atomic.
+/// Any thread may call it. While nothing fails, the report of a success only loads one atomic.
 public final class Failures: Sendable {
     private static let tickSeconds = 1.0
 
@@ -13,12 +13,12 @@ public final class Failures: Sendable {
     private let logger: Logger?
     private let now: @Sendable () -> Double
     private let states = Mutex(FailureStates())
-    /// A bit for each part whose failure is not over.
+    /// The set of parts whose failure is not over, one bit for each.
     private let ongoing = Atomic<UInt64>(0)
 
     /// - Parameters:
-    ///   - metrics: nil: failures are not counted.
-    ///   - logger: nil: failures are not logged.
+    ///   - metrics: count the failures; nil counts none.
+    ///   - logger: logs the failures; nil logs none.
     ///   - now: returns monotonic seconds.
     public init(
         metrics: ReceiptdMetrics? = nil, logger: Logger? = nil,
@@ -29,7 +29,7 @@ public final class Failures: Sendable {
         self.now = now
     }
 
-    /// Reports that `part` failed and will retry. A task's cancellation is no failure.
+    /// Reports that `part` failed and will retry. A `CancellationError` is no failure.
     public func failed(_ part: FailingPart, _ error: any Error) {
         guard !(error is CancellationError) else { return }
         let dependency = (error as? any DescribedError)?.failedDependency
@@ -40,7 +40,7 @@ public final class Failures: Sendable {
         failed(part, FailureDescription(code: code, words: words), asOneOf: nil)
     }
 
-    /// Counts a failure of `part` that the caller logs itself.
+    /// Counts a failure of `part`. The caller logs it.
     public func count(_ part: FailingPart) { metrics?.failures.with(part.rawValue).increment() }
 
     private func failed(_ part: FailingPart, _ failure: FailureDescription, asOneOf dependency: FailingPart?) {
@@ -57,7 +57,7 @@ public final class Failures: Sendable {
         if let notice { tell(notice) }
     }
 
-    /// Reports that `part` succeeded. Call it after every success.
+    /// Reports that `part` succeeded. Must be called after each success.
     public func recovered(_ part: FailingPart) {
         let bits = part.bit | (part.dependency?.bit ?? 0)
         guard ongoing.load(ordering: .relaxed) & bits != 0 else { return }
@@ -67,7 +67,7 @@ public final class Failures: Sendable {
         }
     }
 
-    /// Returns the number of failures of `part` that were logged, and the number of them that are over.
+    /// Returns the number of failures of `part` that were logged, and how many of them are over.
     public func told(of part: FailingPart) -> (begun: Int, over: Int) {
         states.withLock { states in
             let begun = states.begun[part] ?? 0
@@ -75,7 +75,7 @@ public final class Failures: Sendable {
         }
     }
 
-    /// Logs the lines that are due, until its task is cancelled.
+    /// Logs due notices, until its task is cancelled.
     public func run() async {
         while !Task.isCancelled {
             tick()
@@ -112,14 +112,15 @@ public final class Failures: Sendable {
         }
     }
 
-    /// The reasons why the process is not ready.
+    /// A clause for each reason why the process is not ready.
     public var unmet: [String] {
         guard ongoing.load(ordering: .relaxed) != 0 else { return [] }
         let now = now()
         return states.withLock { $0.unmet(now: now) }
     }
 
-    /// Lines about parts that fail although the process is ready, apps that wait for an operator, and losses within a day.
+    /// Clauses about parts that fail without making the process unready, about apps that wait for an operator, and
+    /// about records lost within the last day.
     public var notes: [String] {
         let others = metrics.map { $0.misconfiguration.sentences + $0.incidents.losses() } ?? []
         guard ongoing.load(ordering: .relaxed) != 0 else { return others }
@@ -130,7 +131,7 @@ public final class Failures: Sendable {
 
 extension FailingPart {
     fileprivate var bit: UInt64 {
-        // There are fewer than 64 parts, so each has a bit.
+        // There are at most 64 parts, so that each has a bit.
         1 << UInt64(Self.allCases.firstIndex(of: self) ?? 63)
     }
 }
