@@ -4,19 +4,19 @@ import NIOHTTPTypes
 import Operations
 import Synchronization
 
-/// An HTTP server's connections. The server closes a connection that is silent or slow for too long. At the maximum it
-/// closes the connection that was silent for longest, so that it always accepts a new connection.
+/// The connections of an HTTP server. The server closes a connection that is silent or slow for too long. If there are
+/// `maximum` connections, a new one replaces the connection that has been silent for longest.
 final class ConnectionTable: Sendable {
     /// The most connections at once.
     static let maximum = 256
-    /// The seconds from connecting to the whole head of the first request. Bytes of a head that is not whole do not
-    /// count.
+    /// The longest time from the connection's start to the end of the first request's head, in seconds. A head that
+    /// arrives slowly does not get more time.
     static let headSeconds = 5.0
-    /// The seconds from one byte received or sent to the next, also between two requests.
+    /// The longest time without a byte in either direction, in seconds. It also applies between two requests.
     static let idleSeconds = 60.0
-    /// The seconds for which a connection stays open after an answer that says `Connection: close`, so that a client
-    /// that is still sending can read the answer. If the client's bytes met a closed socket, the kernel would reset the
-    /// connection and drop the answer.
+    /// The seconds for which a connection stays open after an answer with `Connection: close`. A client that still
+    /// sends can read the answer in this time. If the socket were closed, the kernel would answer the client's bytes
+    /// with a reset, and the client would lose the answer.
     static let lingerSeconds = 1.0
     static let sweepSeconds = 1.0
 
@@ -24,9 +24,9 @@ final class ConnectionTable: Sendable {
         let channel: any Channel
         var seenAt: Double
         var hasAsked = false
-        /// The time of the first part of a request without an answer yet; nil between requests.
+        /// The time at which the request under way began; nil between requests.
         var requestSince: Double?
-        /// The time of the connection's last answer; nil before.
+        /// The time of the answer with `Connection: close`; nil before it.
         var answeredLastAt: Double?
     }
 
@@ -34,7 +34,8 @@ final class ConnectionTable: Sendable {
     private let requestSeconds: Double
     private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
 
-    /// - Parameter requestSeconds: the seconds from a request's head to its answer, at whatever pace the body comes.
+    /// - Parameter requestSeconds: the longest time from a request's head to its answer, even if the body arrives
+    ///   slowly.
     init(maximum: Int = ConnectionTable.maximum, requestSeconds: Double = .infinity) {
         self.maximum = maximum
         self.requestSeconds = requestSeconds
@@ -43,7 +44,7 @@ final class ConnectionTable: Sendable {
     var count: Int { entries.withLock(\.count) }
 
     /// Adds a connection. Times are monotonic seconds.
-    /// - Returns: whether another connection was closed for the new one.
+    /// - Returns: true if the new connection replaced another one.
     @discardableResult
     func add(_ channel: any Channel, now: Double) -> Bool {
         let evicted = entries.withLock { entries -> (any Channel)? in
@@ -64,7 +65,7 @@ final class ConnectionTable: Sendable {
         case ofResponse
     }
 
-    /// Notes that a part of a request came, or that a part of a response went.
+    /// Notes that a part of a request was received, or that a part of an answer was sent.
     func touch(_ channel: any Channel, _ part: Part, now: Double) {
         entries.withLock { entries in
             guard var entry = entries[ObjectIdentifier(channel)] else { return }
@@ -75,7 +76,7 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    /// Notes that the last answer is on its way: the connection is closed soon, whatever it still sends.
+    /// Notes that the last answer is being sent. The server closes the connection soon, even if the client still sends.
     func answeredLast(_ channel: any Channel, now: Double) {
         entries.withLock { $0[ObjectIdentifier(channel)]?.answeredLastAt = now }
     }
@@ -98,7 +99,7 @@ final class ConnectionTable: Sendable {
     }
 }
 
-/// The handler that reports one connection to the table.
+/// Reports the parts of one connection to the table.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     typealias InboundOut = NIOAny

@@ -1,7 +1,7 @@
 import Operations
 import ServiceLifecycle
 
-/// A service that has to run until the process shuts down. An earlier end is an error.
+/// A service that has to run until the process shuts down. If it ends earlier, that is an error.
 package struct EndlessService<Body: Service>: Service {
     let part: EndlessPart
     let service: Body
@@ -16,14 +16,14 @@ package struct EndlessService<Body: Service>: Service {
         do {
             try await part.run(isStopping: isStopping) { try await service.run() }
         } catch {
-            // The error of a refused start says more than `PartEnded` does.
+            // The error about the port is more precise than `PartEnded`.
             if let refused = error.underlying as? OperationsServerError { throw refused }
             throw error
         }
     }
 }
 
-/// The service that logs the lines of `Failures`.
+/// Logs the notices of `Failures`.
 package struct FailureReports: Service {
     let failures: Failures
 

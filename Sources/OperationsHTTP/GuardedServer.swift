@@ -6,19 +6,19 @@ import NIOCore
 import Operations
 import Synchronization
 
-/// An HTTP server with a bounded number of connections. It closes silent and slow connections.
+/// An HTTP server that limits the number of connections, and closes silent and slow ones.
 package struct GuardedServer: Sendable {
-    /// The seconds between two lines about closed connections.
+    /// The seconds between two log lines about closed connections.
     private static let floodLineSeconds = 60.0
-    /// The most bytes of a request's header fields, and the most fields.
+    /// The most bytes of a request's header fields together, and the most fields.
     private static let maximumHeaderBytes = 16 * 1024
     private static let maximumHeaders = 100
 
     let host: String
-    /// The port; 0 takes a free port. `onBound` gets the port once the server listens.
+    /// The port; 0 takes a free port. `onBound` gets the port that the server listens on.
     let port: Int
     let connections: Int
-    /// The seconds from a request's head to its answer.
+    /// The longest time from a request's head to its answer, in seconds.
     let requestSeconds: Double
     let evicted: Counter
     let logger: Logger
@@ -39,7 +39,7 @@ package struct GuardedServer: Sendable {
 
     /// Serves until graceful shutdown or cancellation. Throws `OperationsServerError` if it cannot listen.
     package func run(_ router: Router<BasicRequestContext>) async throws {
-        // Hummingbird logs its start at info too, which would repeat this server's line.
+        // Hummingbird logs its start at info. That would repeat this server's line.
         var serverLogger = logger
         serverLogger.logLevel = max(logger.logLevel, .notice)
         let bound = Bound()
@@ -73,7 +73,7 @@ package struct GuardedServer: Sendable {
                 maxHeaderFieldCount: Self.maximumHeaders))
     }
 
-    /// Sweeps until it is cancelled.
+    /// Closes silent and slow connections every second, until its task is cancelled.
     private func sweep(_ table: ConnectionTable) async throws {
         var told = (count: evicted.value, at: -Self.floodLineSeconds)
         while true {
@@ -90,7 +90,7 @@ package struct GuardedServer: Sendable {
 
     private static let now: @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 }
 
-    /// Whether the server ever listened.
+    /// True once the server has listened.
     private final class Bound: Sendable {
         let flag = Atomic(false)
     }

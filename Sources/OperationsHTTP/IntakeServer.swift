@@ -6,14 +6,14 @@ import NIOCore
 import Operations
 public import ServiceLifecycle
 
-/// The HTTP server to which Apple posts notifications. Anyone who can reach it may post. receiptd believes a body only
-/// by Apple's signature.
+/// The HTTP server to which Apple posts notifications. Anybody who can reach it may post. receiptd trusts only a body
+/// that Apple has signed.
 public struct IntakeServer: Service {
-    /// The most bytes of a body; Apple's notifications have a tenth of it.
+    /// The most bytes of a body. Apple's notifications have about a tenth of this.
     public static let maximumBodyBytes = 256 * 1024
     /// The most connections at once.
     static let maximumConnections = 512
-    /// The seconds from a request's head to its answer. Apple gives up sooner.
+    /// The longest time from a request's head to its answer, in seconds. Apple waits for a shorter time.
     static let requestSeconds = 20.0
 
     private let host: String
@@ -26,8 +26,8 @@ public struct IntakeServer: Service {
     var connections = Self.maximumConnections
 
     /// - Parameters:
-    ///   - port: 0 takes a free port. `onBound` gets the port once the server listens.
-    ///   - take: takes a body and returns the answer to it.
+    ///   - port: the port; 0 takes a free port. `onBound` gets the port that the server listens on.
+    ///   - take: publishes a body, and returns the answer to it.
     public init(
         host: String, port: Int, metrics: ReceiptdMetrics, health: Health, logger: Logger,
         take: @escaping @Sendable ([UInt8]) async -> IntakeAnswer,
@@ -47,7 +47,7 @@ public struct IntakeServer: Service {
         let router = Router(options: .autoGenerateHeadEndpoints)
         router.addProbes(metrics: metrics, health: health)
         router.post("app-store-notifications") { [take] request, _ in try await Self.answer(to: request, take) }
-        // A browser that asks for the address gets a sentence about its purpose.
+        // Anybody who opens the address in a browser reads what it is for.
         for method: HTTPRequest.Method in [.get, .put, .patch, .delete] {
             router.on("app-store-notifications", method: method) { _, _ in Self.onlyPosted }
         }
@@ -73,7 +73,7 @@ public struct IntakeServer: Service {
         }
     }
 
-    /// The answer to a body that is too large. The connection ends with it, because the rest of the body is not read.
+    /// The answer to a body that is too large. It closes the connection, because the server does not read the rest.
     private static var tooLarge: Response {
         var response = text("the body is longer than \(maximumBodyBytes) bytes", .contentTooLarge)
         response.headers[.connection] = "close"

@@ -9,7 +9,7 @@ public import ServiceLifecycle
 
 /// The operators' HTTP server: `/livez`, `/readyz`, `/metrics`, and the worker's page at `/`.
 ///
-/// It has no authentication and shows no player's data. It belongs on an internal network, and listens on loopback
+/// It has no authentication, and shows no data of players. It belongs on an internal network, and listens on loopback
 /// unless a setting names another address.
 public struct OperationsServer: Service {
     private let host: String
@@ -23,8 +23,8 @@ public struct OperationsServer: Service {
     var connections = ConnectionTable.maximum
 
     /// - Parameters:
-    ///   - port: 0 takes a free port. `onBound` gets the port once the server listens.
-    ///   - about: the names and values that the page shows of this process, such as its replica and its group.
+    ///   - port: the port; 0 takes a free port. `onBound` gets the port that the server listens on.
+    ///   - about: the names and values with which the page identifies the process, such as its replica and its group.
     public init(
         host: String, port: Int, metrics: ReceiptdMetrics, health: Health, logger: Logger,
         about: [(name: String, value: String)] = [],
@@ -56,7 +56,7 @@ public struct OperationsServer: Service {
         }
     }
 
-    /// Keeps the counters of this moment for the charts.
+    /// Adds the present counters to the history for the charts.
     private func sample() {
         history.add(TrafficHistory.Sample(StatusReport(metrics: metrics, health: health), metrics: metrics))
     }
@@ -87,7 +87,7 @@ public struct OperationsServer: Service {
 }
 
 extension Router where Context == BasicRequestContext {
-    /// Adds the paths that orchestrators and Prometheus call.
+    /// Adds the paths that an orchestrator and Prometheus request.
     package func addProbes(metrics: ReceiptdMetrics, health: Health) {
         get("livez") { _, _ in Response(health.livez()) }
         get("readyz") { _, _ in Response(health.readyz()) }
@@ -105,7 +105,7 @@ extension Response {
         var headers = HTTPFields()
         headers[.contentType] = type
         headers[.contentLength] = String(body.readableBytes)
-        // An answer holds for one moment only.
+        // An answer is valid only for this moment.
         headers[.cacheControl] = "no-store"
         headers[.xContentTypeOptions] = "nosniff"
         self.init(status: status, headers: headers, body: ResponseBody(byteBuffer: body))

@@ -1,15 +1,15 @@
 import Foundation
 import NIOCore
 
-/// The operators' HTTP server could not listen.
+/// An HTTP server of receiptd could not listen.
 public struct OperationsServerError: Error, CustomStringConvertible {
     public let host: String
     public let port: Int
-    /// The system's `errno`: `EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`; nil if the system gave none.
+    /// The system's `errno`, such as `EADDRINUSE`, `EACCES` or `EADDRNOTAVAIL`; nil if the system gave none.
     public let code: Int32?
     private let cause: String
 
-    /// False: an operator has to change the port, the host or a right first.
+    /// False, because an operator first has to change the port, the host or a right.
     public var isRetriable: Bool { false }
 
     init(host: String, port: Int, cause: any Error) {

@@ -1,10 +1,10 @@
-/// Charts as inline SVG, which loads nothing and runs nothing. The page's style sets the colours by class.
+/// Draws charts as inline SVG, which needs no script and no other file. The page's style gives each class its colour.
 package enum Chart {
     package struct Series: Sendable, Equatable {
         let name: String
-        /// The style class with the series' colour.
+        /// The CSS class with the colour of the series.
         let style: String
-        /// One value for each place of the chart; nil shows nothing.
+        /// The values from left to right; nil draws nothing at its place.
         let values: [Double?]
 
         package init(name: String, style: String, values: [Double?]) {
@@ -14,15 +14,15 @@ package enum Chart {
         }
     }
 
-    /// The sizes in units of the drawing, which grows to the page's width.
+    /// The sizes in units of the SVG drawing, which scales to the page's width.
     private static let (width, height, bottom, left) = (600.0, 160.0, 18.0, 44.0)
 
     /// Draws stacked bars.
     /// - Parameters:
     ///   - title: the chart's subject, for screen readers.
-    ///   - ends: the words under the left and right ends.
-    ///   - unit: the unit after the scale's highest value.
-    ///   - times: the time of each place, shown under the pointer; empty shows none.
+    ///   - ends: the texts below the left and the right end.
+    ///   - unit: the unit after the highest value of the scale.
+    ///   - times: the time of each place, which appears under the pointer; empty for none.
     package static func stacked(
         _ series: [Series], title: String, ends: (String, String), unit: String, times: [String] = []
     ) -> String {
@@ -46,7 +46,7 @@ package enum Chart {
         return frame(drawing, title: title, top: top, ends: ends, unit: unit) + legend(series)
     }
 
-    /// Returns the texts under the pointer: each place's time and values.
+    /// Returns the texts that appear under the pointer: the time and the values of each place.
     private static func hints(_ series: [Series], _ times: [String], _ unit: String) -> String {
         let step = (width - left) / Double(max(1, times.count))
         return times.enumerated().map { place, time in
@@ -60,7 +60,7 @@ package enum Chart {
         }.joined()
     }
 
-    /// Draws one line for each series, with gaps at nil.
+    /// Draws one line for each series, with a gap at each nil.
     package static func lines(
         _ series: [Series], title: String, ends: (String, String), unit: String, times: [String] = []
     ) -> String {
@@ -78,7 +78,7 @@ package enum Chart {
                 }
                 let x = left + (Double(place) + 0.5) * step
                 let y = (1 - value / top) * (height - bottom)
-                // A point between gaps is a dot, by its round cap.
+                // The round cap of the line makes a dot of a value between two gaps.
                 path += isDrawing ? "L\(text(x)) \(text(y))" : "M\(text(x)) \(text(y))h0.01"
                 isDrawing = true
             }
@@ -110,7 +110,7 @@ package enum Chart {
         return "<ul class=\"legend\">\(entries.joined())</ul>"
     }
 
-    /// Returns the first of … 0.5, 1, 2, 5, 10, 20 … that is not below the value; 1 for a value of 0.
+    /// Returns the lowest of … 0.5, 1, 2, 5, 10, 20 … that is not below the value; 1 for a value of 0.
     static func ceiling(_ value: Double) -> Double {
         guard value > 0, value.isFinite else { return 1 }
         var unit = 1.0
@@ -120,7 +120,7 @@ package enum Chart {
         return unit
     }
 
-    /// Returns the number with two decimals at most.
+    /// Returns the number with at most two decimals.
     private static func text(_ number: Double) -> String {
         let hundredths = (number * 100).rounded()
         guard abs(hundredths) < 1e15 else { return "\(number)" }

@@ -1,7 +1,7 @@
 /// Escapes text for HTML.
 package enum HTMLText {
-    /// Escapes text that people read, and writes invisible characters out, `\u{202e}`: players choose their ids, and
-    /// some characters reverse the text around them. Use `escaped` for values that a form or an address carries back.
+    /// Escapes text that people read, and writes invisible characters as `\u{202e}`. Players choose their ids, and some
+    /// characters reverse the text around them. For a value in a form or an address use `escaped`.
     package static func shown(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isUnseen) else { return escaped(text) }
         var shown = ""
@@ -22,7 +22,7 @@ package enum HTMLText {
         }
     }
 
-    /// Escapes text for a place between tags or within a quoted attribute.
+    /// Escapes text for a place between tags or in a quoted attribute.
     package static func escaped(_ text: String) -> String {
         var escaped = ""
         escaped.reserveCapacity(text.utf8.count)
@@ -33,7 +33,7 @@ package enum HTMLText {
             case ">": escaped += "&gt;"
             case "\"": escaped += "&quot;"
             case "'": escaped += "&#39;"
-            // HTML has no way to write NUL.
+            // HTML cannot represent NUL.
             case "\0": escaped += "\u{FFFD}"
             default: escaped.unicodeScalars.append(scalar)
             }

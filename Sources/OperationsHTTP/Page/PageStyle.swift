@@ -1,4 +1,4 @@
-/// The look of the worker's page and of the console: light and dark, on wide screens and phones.
+/// The stylesheet of the worker's page and of the console, for light and dark mode, and for wide and narrow screens.
 package enum PageStyle {
     package static let css = """
 

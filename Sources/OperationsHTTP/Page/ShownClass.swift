@@ -1,13 +1,13 @@
 import Fulfillment
 
-/// The classes of traffic as people see them, in the order of a chart from below. The worker's page and the console use
-/// the same names and colours.
+/// The classes of traffic as people see them, in the order of a chart from bottom to top. The worker's page and the
+/// console use the same names and colours.
 package enum ShownClass: String, CaseIterable, Sendable {
     case genuine, repeated, unverifiable, other, junk, foreign
 
     package var style: String { self == .repeated ? "c-repeat" : "c-\(rawValue)" }
 
-    /// The classes that this one sums up. Junk has the dead letters too, which `count` adds.
+    /// The classes of traffic that this class combines. `count` adds the dead letters to junk.
     package var counted: [TrafficClass] {
         switch self {
         case .genuine: [.genuine]
@@ -32,9 +32,10 @@ package enum ShownClass: String, CaseIterable, Sendable {
 
     /// Returns the number of records in this class.
     /// - Parameters:
-    ///   - answered: returns the submissions of a class.
-    ///   - deadLetters: all dead letters.
-    ///   - answeredLetters: the dead letters whose sender got an event. `answered` has them as junk already.
+    ///   - answered: returns the number of submissions in a class of traffic.
+    ///   - deadLetters: the number of all dead letters.
+    ///   - answeredLetters: the number of dead letters whose sender got an event. `answered` counts them as junk
+    ///     already.
     package func count(_ answered: (TrafficClass) -> Int, deadLetters: Int, answeredLetters: Int) -> Int {
         counted.reduce(self == .junk ? max(0, deadLetters - answeredLetters) : 0) { $0 + answered($1) }
     }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Numbers for people, in English whatever the host's language is.
+/// Formats numbers for people, in English even if the host has another language.
 package enum ShownNumber {
-    /// Returns the number with its thousands set apart.
+    /// Returns the whole number, with its thousands separated.
     package static func whole(_ value: Double) -> String {
         guard value.isFinite, abs(value) < 1e15 else { return "–" }
         var digits = String(Int(abs(value).rounded()))
@@ -14,7 +14,7 @@ package enum ShownNumber {
         return (value <= -0.5 ? "-" : "") + ([digits] + parts).joined(separator: ",")
     }
 
-    /// Returns the number with three digits; below 1 with three decimals, and from 100 on as a whole number.
+    /// Returns the number with three digits. Below 1 it has three decimals, and from 100 on it is a whole number.
     package static func short(_ value: Double) -> String {
         guard value.isFinite else { return "–" }
         if value == 0 { return "0" }
@@ -26,7 +26,8 @@ package enum ShownNumber {
         return text
     }
 
-    /// - Parameter seconds: nil where nothing was measured.
+    /// Returns a duration in milliseconds or seconds.
+    /// - Parameter seconds: the duration; nil if none was measured.
     package static func duration(_ seconds: Double?) -> String {
         guard let seconds else { return "–" }
         return seconds < 1 ? short(seconds * 1000) + " ms" : short(seconds) + " s"

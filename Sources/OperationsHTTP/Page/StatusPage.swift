@@ -1,14 +1,14 @@
 import Fulfillment
 import Operations
 
-/// The worker's page, with tiles, charts and tables. The page is whole as served; a script only loads it anew.
+/// The worker's page, with tiles, charts and tables. Its HTML is complete. A script only loads it again.
 struct StatusPage {
-    /// The names and values that the page shows of a worker, such as its replica and its group.
+    /// The names and values with which the page identifies a worker, such as its replica and its group.
     typealias About = [(name: String, value: String)]
 
     let report: StatusReport
     let now: TrafficHistory.Sample
-    /// The sample from which rates count; nil if the process has only begun.
+    /// The earlier sample for the rates; nil if the process has just started.
     let before: TrafficHistory.Sample?
     let bins: [TrafficHistory.Bin]
     let appleBounds: [Double]
@@ -54,7 +54,7 @@ struct StatusPage {
 
     private func escaped(_ text: String) -> String { HTMLText.escaped(text) }
 
-    /// Returns the growth of a count since `before`, a second.
+    /// Returns the growth of a count since `before`, per second.
     private func rate(_ count: (TrafficHistory.Sample) -> Int) -> String {
         guard let before, now.seconds > before.seconds else { return "–" }
         return ShownNumber.short(Double(count(now) - count(before)) / (now.seconds - before.seconds))
@@ -157,7 +157,7 @@ extension StatusPage {
 
     private func whole(_ count: Int) -> String { ShownNumber.whole(Double(count)) }
 
-    /// - Parameter texts: the number of columns of words; the others hold numbers.
+    /// - Parameter texts: the number of columns with words, which come first. The other columns have numbers.
     private func table(_ name: String, _ heads: [String], texts: Int, _ rows: [[String]]) -> String {
         func cells(_ tag: String, _ cells: [String]) -> String {
             cells.enumerated().map { index, cell in

@@ -1,8 +1,8 @@
 import Foundation
 import Operations
 
-/// The content of the worker's page, as `/status.json`. It has totals since the start; the page makes rates from two
-/// reports.
+/// The content of the worker's page, also at `/status.json`. It has totals since the start of the process. The page
+/// computes rates from two reports.
 struct StatusReport: Encodable {
     struct Outcome: Encodable {
         let type: String
@@ -18,7 +18,7 @@ struct StatusReport: Encodable {
     }
 
     struct Bucket: Encodable {
-        /// The bucket's upper bound in seconds; `null` above all bounds.
+        /// The bucket's upper bound in seconds; `null` for the last bucket, which has none.
         let upTo: Double?
         let count: Int
     }
@@ -31,11 +31,11 @@ struct StatusReport: Encodable {
         let durationCount: Int
         let durationBuckets: [Bucket]
         let concurrencyLimit: Double
-        /// True if the circuits of every app and endpoint in use are open.
+        /// True if the circuits of all apps and endpoints in use are open.
         let isDown: Bool
-        /// `bundle_id endpoint`.
+        /// The open circuits, each as `bundle_id endpoint`.
         let openCircuits: [String]
-        /// A sentence for each address of Apple that does not answer.
+        /// A sentence for each of Apple's addresses that does not answer.
         let outages: [String]
     }
 
@@ -48,7 +48,7 @@ struct StatusReport: Encodable {
     struct Lag: Encodable {
         let total: Double
         let partitions: Int
-        /// The `topic/partition` with the longest lag.
+        /// The partition with the longest lag, as `topic/partition`.
         let longestPartition: String?
         let longest: Double
     }
@@ -59,7 +59,7 @@ struct StatusReport: Encodable {
     let problems: [String]
     /// The failures that do not make the process unready.
     let notes: [String]
-    /// Monotonic seconds, only for differences between two reports.
+    /// The monotonic time in seconds. Only the difference between two reports has a meaning.
     let clockSeconds: Double
     let submissions: Int
     let outcomes: [Outcome]
@@ -72,7 +72,7 @@ struct StatusReport: Encodable {
     let outboxPending: Double
     let lag: Lag
     let partitions: [Partition]
-    /// Submissions by class.
+    /// The number of submissions in each class.
     let classes: [String: Int]
     let apple: Apple
     let misconfigured: [String]

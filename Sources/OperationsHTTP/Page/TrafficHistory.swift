@@ -2,24 +2,24 @@ import Fulfillment
 import Operations
 import Synchronization
 
-/// The last minutes of a process's counters, for the charts of the worker's page. Bounded by time and size.
+/// The last minutes of a process's counters, for the charts of the worker's page. It is limited in time and in size.
 final class TrafficHistory: Sendable {
     /// The counters at one moment.
     struct Sample: Sendable, Equatable {
-        /// Monotonic seconds.
+        /// The monotonic time in seconds.
         let seconds: Double
-        /// The counts by `ShownClass.allCases`.
+        /// The counts in the order of `ShownClass.allCases`.
         let classes: [Int]
         let submissions: Int
         let apple: Histogram.Reading
         let appleRequests: Int
         let appleErrors: Int
-        /// Outcomes and dead letters by type and reason.
+        /// The number of outcomes and dead letters for each type and reason.
         let outcomes: [[String]: Int]
-        /// Apple's results by endpoint, environment and result.
+        /// The number of Apple's results for each endpoint, environment and result.
         let results: [[String]: Int]
 
-        /// - Parameter seconds: the sample's time; nil takes the report's.
+        /// - Parameter seconds: the sample's time; nil for the report's time.
         init(_ report: StatusReport, metrics: ReceiptdMetrics, seconds: Double? = nil) {
             self.seconds = seconds ?? report.clockSeconds
             let deadLetters = report.deadLetters.reduce(0) { $0 + $1.count }
@@ -44,11 +44,11 @@ final class TrafficHistory: Sendable {
         }
     }
 
-    /// The values of one bar or point.
+    /// The values of one bar or one point of a chart.
     struct Bin: Sendable, Equatable {
-        /// Submissions and dead letters, by `ShownClass.allCases`.
+        /// The number of submissions and dead letters, in the order of `ShownClass.allCases`.
         var classes: [Int]
-        /// Apple's requests by duration.
+        /// The requests to Apple by duration.
         var apple: Histogram.Reading
     }
 
@@ -56,7 +56,7 @@ final class TrafficHistory: Sendable {
     static let sampleSeconds = 5.0
     static let binSeconds = 15.0
     static var bins: Int { Int(keptSeconds / binSeconds) }
-    /// The shortest time that a rate covers, in seconds.
+    /// The shortest time over which a rate is computed, in seconds.
     static let rateSeconds = 10.0
 
     private let samples = Mutex<[Sample]>([])
@@ -68,12 +68,13 @@ final class TrafficHistory: Sendable {
         }
     }
 
-    /// Returns the newest sample that is at least `rateSeconds` old, else the oldest; nil before the first sample.
+    /// Returns the newest sample that is at least `rateSeconds` old, or the oldest one if none is. Nil before the first
+    /// sample.
     func reference(for now: Double) -> Sample? {
         samples.withLock { samples in samples.last { $0.seconds <= now - Self.rateSeconds } ?? samples.first }
     }
 
-    /// Returns `bins` bins up to `last`, oldest first. Bins before the process's start are empty.
+    /// Returns the bins up to `last`, oldest first. Bins before the start of the process are empty.
     func bins(upTo last: Sample) -> [Bin] {
         let known = samples.withLock { $0 } + [last]
         let empty = Bin(
@@ -96,8 +97,8 @@ final class TrafficHistory: Sendable {
 }
 
 extension Histogram.Reading {
-    /// Estimates a quantile as Prometheus does, linear within the bucket. Returns the highest bound for a quantile
-    /// above all bounds; nil without observations.
+    /// Estimates a quantile as Prometheus does, with a linear distribution in each bucket. Returns the highest bound if
+    /// the quantile is above it; nil without observations.
     package func quantile(_ share: Double, upperBounds: [Double]) -> Double? {
         let total = count
         guard total > 0 else { return nil }
