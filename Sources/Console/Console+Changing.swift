@@ -6,15 +6,15 @@ import NamesAndTimes
 import Operations
 import ReceiptdConfiguration
 
-/// Requests that change something: the console asks first, and acts once the operator confirms.
+/// Answers requests that change something. The console first asks, and makes the change after the operator confirms.
 extension Console {
-    /// The rows that a change would change, by target.
+    /// The number and the digest of the rows that a change would change, for each target.
     private struct Found {
         var counts: [Int] = []
         var digests: [String] = []
 
         var count: Int { counts.reduce(0, +) }
-        /// The mark that the form carries. The console compares marks to see whether the rows are still the same.
+        /// The text in the form by which the console finds out whether the rows are still the same.
         var mark: String { zip(counts, digests).map { "\($0):\($1)" }.joined(separator: ",") }
     }
 
@@ -51,8 +51,8 @@ extension Console {
         }
     }
 
-    /// Returns HTML of the change's rows: every named row, or the first rows that match the filter. A submission id
-    /// that several players chose has a row for each player.
+    /// Returns the rows of the change as HTML: all named rows, or the first rows that match the filter. A submission id
+    /// that several players use has a row for each player.
     /// - Parameter count: the number of all rows.
     private func named(_ subject: ChangeSubject, count: Int) async throws -> String {
         guard let list = lists.first(where: { $0.name == subject.change.list }) else {
@@ -112,7 +112,7 @@ extension Console {
             let shown = request.form["shown"].flatMap({ Int($0) }), (1...ListLimits.maximumChanged).contains(shown)
         else { return Self.noChange(session) }
         let found = subject.isOfAny ? try await found(subject) : Found(counts: [shown])
-        // Otherwise new rows would be rejected or released unseen in the place of rows that are gone.
+        // Otherwise the change could release or reject new rows that the operator has not seen.
         if subject.isOfAny, subject.change.needsSameSet, found.mark != request.form["found"] {
             return Self.message(
                 "The list has changed since you looked, so nothing was done. Look again.", .conflict, title: "Changed",

@@ -4,7 +4,7 @@ import HTTPTypes
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// The pages without a change.
+/// Answers requests for pages that change nothing.
 extension Console {
     var lists: [any ConsoleList] {
         [
@@ -59,7 +59,7 @@ extension Console {
 
     private func changes(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
         guard let page = Self.page(request) else { return Self.noPage("Changes", session) }
-        // The query reads one row more, which tells whether there is a next page.
+        // One row more than a page shows whether there is a next page.
         let found = try await ConsoleChanges(pool: pool).list(
             limit: ListLimits.page + 1, skipping: (page - 1) * ListLimits.page)
         return ConsoleAnswer(
@@ -70,7 +70,7 @@ extension Console {
             ).html)
     }
 
-    /// Returns the page's number; nil if the request names no page of a list.
+    /// Returns the number of the requested page; nil if no list has it.
     private static func page(_ request: ConsoleRequest) -> Int? {
         let page = request.query["page"].map { Int($0) ?? 0 } ?? 1
         return (1...ListLimits.maximumPages).contains(page) ? page : nil
@@ -105,7 +105,8 @@ extension Console {
         var inspection: Inspection
         do {
             inspection = try await inspect(id, days: days, page: page)
-            // A pasted id may have white space round it. So may a player's id, which is searched first.
+            // A pasted id may have white space around it. A player's id may have it too, so the unchanged text is
+            // searched first.
             if inspection.sections.allSatisfy(\.rows.isEmpty), bare != id {
                 id = bare
                 inspection = try await inspect(id, days: days, page: page)
@@ -151,7 +152,7 @@ extension Console {
         guard let filter = ListFilter(request.query, of: list) else { return Self.unknownFilter(session) }
         let rows = try await list.rows(filter, limit: ListLimits.maximumExported + 1)
         guard rows.count <= ListLimits.maximumExported else {
-            // An operator would take a part of the rows for all of them.
+            // An operator could take a shortened file for the whole list.
             return Self.message(
                 "The file would have more than \(ListLimits.maximumExported) rows. Filter the list first.",
                 .contentTooLarge, title: list.title, session: session)

@@ -3,7 +3,8 @@ import Logging
 import Operations
 
 extension Console {
-    /// Answers a wrong password late, and counts the try. Logs a typed name only if a user has the name.
+    /// Signs a user in. Answers a wrong password late, and counts the try. Logs the typed name only if it is a user's
+    /// name.
     func signIn(_ request: ConsoleRequest) async throws -> ConsoleAnswer {
         guard !isForged(request) else {
             return Self.text("This form was not sent by the console.\n", .forbidden)
@@ -29,7 +30,7 @@ extension Console {
                 "somebody typed a wrong name or password at the console",
                 [.operatorName: "\(passwords.knows(name) ? name : "unknown")"])
             defer { limit.end(origin, isRight: false) }
-            // The wait counts from the request's beginning, so that the time of the check tells nothing about the name.
+            // The wait counts from the start of the request, so that its length shows nothing about the name.
             try await Task.sleep(until: begun + .seconds(seconds), clock: .continuous)
             return ConsoleAnswer(
                 status: .unauthorized, body: SignInPage(next: next, message: "The name or the password is wrong.").html)

@@ -10,7 +10,7 @@ import OperationsHTTP
 import Postgres
 import ReceiptdConfiguration
 
-/// Answers the console's requests.
+/// Answers the console's HTTP requests.
 struct Console: Sendable {
     let pool: PostgresPool
     let passwords: Passwords
@@ -20,7 +20,7 @@ struct Console: Sendable {
     let sessions = Sessions()
     let limit = SignInLimit()
     let farSearch = FarSearch()
-    /// The session of every visitor while no users are set. This session may change nothing.
+    /// The session of every visitor of a console without users. It may change nothing.
     private let nobodys: Sessions.Session
 
     init(settings: ConsoleSettings, pool: PostgresPool, metrics: ReceiptdMetrics, logger: Logger) {
@@ -78,7 +78,7 @@ struct Console: Sendable {
         return ConsoleAnswer(status: status, body: ConsolePage(title: title, session: session, main: main).html)
     }
 
-    /// Returns the address after signing in: a page of the console, or `/` if a link asks for another site.
+    /// Returns the path to open after signing in: a path of the console, or `/` for anything else.
     static func next(_ wanted: String?) -> String {
         guard let wanted, wanted.hasPrefix("/"), !wanted.hasPrefix("//"), !wanted.contains("\\"),
             wanted.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value < 0x7F })
@@ -86,7 +86,7 @@ struct Console: Sendable {
         return wanted
     }
 
-    /// Whether the browser says that another site's page sent the request.
+    /// Returns true if the browser says that a page of another site sent the request.
     func isForged(_ request: ConsoleRequest) -> Bool {
         if let site = request.fetchSite, site != "same-origin", site != "none" { return true }
         guard let origin = request.origin else { return false }

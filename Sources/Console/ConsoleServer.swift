@@ -22,7 +22,7 @@ package struct ConsoleServer: Service {
     private let logger: Logger
     private let onBound: @Sendable (Int) -> Void
 
-    /// Makes a server. Port 0 takes a free port; `onBound` receives the port once the server listens.
+    /// Makes a server. Port 0 takes a free port. `onBound` gets the port that the server listens on.
     package init(
         settings: ConsoleSettings, pool: PostgresPool, metrics: ReceiptdMetrics, health: Health, logger: Logger,
         onBound: @escaping @Sendable (Int) -> Void = { _ in }
@@ -49,7 +49,7 @@ package struct ConsoleServer: Service {
     }
 }
 
-/// Answers every request by the console, apart from the orchestrator's probes.
+/// Passes every request to the console, except the probes of the orchestrator.
 private struct ConsolePages<Probes: HTTPResponder>: RouterMiddleware where Probes.Context == BasicRequestContext {
     typealias Context = BasicRequestContext
 
@@ -57,7 +57,8 @@ private struct ConsolePages<Probes: HTTPResponder>: RouterMiddleware where Probe
     let probes: Probes
     let failures: Failures
 
-    /// An orchestrator may probe by any address of the pod. Only requests by a known host get the metrics.
+    /// Returns true for a request that the console does not answer. An orchestrator may probe at any address of the
+    /// pod. Only a request to a known host gets the metrics.
     private func isForProbes(_ request: Request) -> Bool {
         guard request.method == .get else { return false }
         return switch request.uri.path {
@@ -85,7 +86,7 @@ private struct ConsolePages<Probes: HTTPResponder>: RouterMiddleware where Probe
                 case .tooLarge: Console.text("The form is too large.\n", .contentTooLarge)
                 }
             var response = answer.response(isHead: isHead)
-            // The server leaves the rest of the body unread, so the connection must end.
+            // The server does not read the rest of the body, so the connection must end.
             response.headers[.connection] = "close"
             return response
         } catch let error as PostgresError {

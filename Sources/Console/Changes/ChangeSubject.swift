@@ -1,15 +1,15 @@
 import BackOffice
 import Fulfillment
 
-/// The rows of a change: one row, the rows that an operator picked, or all rows that match a filter.
+/// The rows that a change is about: one row, the rows that an operator picked, or all rows that match a filter.
 struct ChangeSubject: Sendable {
     let change: ConsoleChange
-    /// The rows' ids; empty if the filter selects the rows.
+    /// The ids of the rows; empty if the filter selects the rows.
     let ids: [String]
     let filter: ListFilter
 
-    /// Returns nil if the fields name no change that the console knows, or an unusable row. An empty id never means all
-    /// rows.
+    /// Returns nil if the form's fields name no known change, or an id that no row can have. An empty id never means
+    /// all rows.
     init?(_ fields: [String: String], lists: [any ConsoleList]) {
         guard let change = fields["change"].flatMap(ConsoleChange.init) else { return nil }
         self.change = change
@@ -26,7 +26,7 @@ struct ChangeSubject: Sendable {
         (self.ids, self.rows, self.filter, self.isPicked) = ([], [], filter, false)
     }
 
-    /// Returns nil if no row for this change can have the id.
+    /// Returns the filter that selects one row; nil if no row of this change can have the id.
     private static func row(_ id: String, of change: ConsoleChange, _ lists: [any ConsoleList]) -> ListFilter? {
         guard !id.isEmpty, id.count <= SearchLimits.maximumID, !id.utf8.contains(0) else { return nil }
         if let list = lists.first(where: { $0.name == change.list }) { return list.row(id) }
@@ -37,21 +37,21 @@ struct ChangeSubject: Sendable {
 
     private let isPicked: Bool
 
-    /// Whether the operator sent the form of picked rows without picking a row.
+    /// True if the operator sent the form for picked rows without picking a row.
     var isNothing: Bool { isPicked && ids.isEmpty }
 
-    /// The filters of the change. Each one is counted, changed and logged by itself.
+    /// The filters of the change. Each is counted, changed and logged separately.
     var targets: [ListFilter] { ids.isEmpty ? [filter] : rows }
 
-    /// Whether the subject may have several rows. Several players may have given their submissions the same id.
+    /// True if the subject may be several rows. The submissions of several players may have the same id.
     var isOfAny: Bool { ids.count != 1 || change == .rejectParked }
 
-    /// The fields that name the subject again.
+    /// The form's fields that select these rows again.
     var fields: [(String, String)] {
         isPicked ? PickedRows.fields(ids) : ids.first.map { [("id", $0)] } ?? filter.fixedFields
     }
 
-    /// The subject in words for people.
+    /// The subject in words.
     var text: String {
         switch ids.count {
         case 0: filter.fields.isEmpty ? "All rows of the list." : "Rows that match the filter: \(filter.text)."

@@ -1,4 +1,4 @@
-/// An operator's action in the console.
+/// A change that an operator can make in the console.
 enum ConsoleChange: String, Sendable, CaseIterable {
     case release
     case rejectHeld = "reject-held"
@@ -8,7 +8,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
     case revoke
     case reinstate
 
-    /// The words on a button.
+    /// The text of the change's button.
     var title: String {
         switch self {
         case .release: "Release"
@@ -19,7 +19,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         }
     }
 
-    /// Returns the question that the operator confirms.
+    /// Returns the question to which the operator answers yes.
     /// - Parameter count: the number of rows.
     func question(_ count: Int) -> String {
         let held = count == 1 ? "1 held transaction" : "\(count) held transactions"
@@ -36,7 +36,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         }
     }
 
-    /// The consequence of the change.
+    /// The sentence about what follows from the change.
     var consequence: String {
         switch self {
         case .release:
@@ -54,8 +54,8 @@ enum ConsoleChange: String, Sendable, CaseIterable {
 
     var isFinal: Bool { self == .rejectHeld || self == .rejectParked || self == .revoke }
 
-    /// Whether the console makes the change only while the filter still shows the same rows. A retry of parked
-    /// submissions harms no newer row, and workers change that list between any two looks.
+    /// True if the console makes the change only while the filter selects the same rows as before. A retry of parked
+    /// submissions needs no such check, because it does no harm to a newer row. Workers change that list all the time.
     var needsSameSet: Bool {
         switch self {
         case .release, .rejectHeld, .rejectParked, .retryUnclaimed: true
@@ -63,7 +63,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         }
     }
 
-    /// The name of the list that has the change's rows.
+    /// The name of the list with the rows of the change.
     var list: String {
         switch self {
         case .release, .rejectHeld: "held"
@@ -75,7 +75,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
 
     var takesFilter: Bool { self != .revoke && self != .reinstate }
 
-    /// The way to undo the change, or the reason why there is none.
+    /// The sentence that says how to undo the change, or why that is impossible.
     var undoing: String {
         switch self {
         case .release: "You can still reject it until a worker has decided. After that, Revoke takes the purchase back."

@@ -1,11 +1,11 @@
-/// Rows of a page that an operator picked, as fields of a form without a script.
+/// The rows of a page that an operator picked, as fields of an HTML form.
 enum PickedRows {
-    /// The field that marks a form of picked rows; a form without the field means all rows of the filter.
+    /// The field that marks a form of picked rows. A form without it means all rows that the filter selects.
     static let marker = "picked"
 
     static func field(_ place: Int) -> String { "pick-\(place)" }
 
-    /// Returns each picked id once; nil if the form lacks the marker.
+    /// Returns the picked ids, each once; nil if the form lacks the marker.
     static func ids(_ fields: [String: String]) -> [String]? {
         guard fields[marker] != nil else { return nil }
         var seen: Set<String> = []

@@ -4,57 +4,58 @@ import Fulfillment
 struct ListColumn: Sendable {
     let name: String
     var isNumber = false
-    /// Whether the page shows the column below the column before it, with the column's name.
+    /// True if the page shows the cell below the cell of the column before it, with this column's name.
     var isUnder = false
-    /// Whether the cells are ids, which link to the search for the id.
+    /// True if the cells are ids. The page links each to the search for it.
     var isLink = false
-    /// Whether the cells are times whose age the page shows.
+    /// True if the cells are times. The page shows how long ago each was.
     var isSince = false
 }
 
 struct ListRow: Sendable {
-    /// The cells' text as it is stored, one cell for each column.
+    /// The text of the cells as it is stored, one for each column.
     let cells: [String]
-    /// The id that a change names; nil if the row cannot be changed.
+    /// The id by which a change names the row; nil if the row cannot be changed.
     var id: String?
-    /// The changes that the row allows; nil if the row allows all changes of the list.
+    /// The changes that the row allows; nil for all changes of the list.
     var changes: [ConsoleChange]?
-    /// A sentence about the first cell's code; empty if the code needs none. CSV files leave the sentence out.
+    /// A sentence about the code in the first cell; empty if the code needs none. CSV files do not contain it.
     var meaning = ""
 }
 
-/// The filters that only some lists have.
+/// A filter that only some lists have.
 enum ListPart: Sendable {
     case player, product
 }
 
-/// A list of the console over one table of the ledger. Every function throws a `PostgresError`.
+/// A list of the console, which shows one table of the ledger. Every function throws a `PostgresError`.
 protocol ConsoleList: Sendable {
     /// The name in addresses and file names.
     var name: String { get }
     var title: String { get }
-    /// Explains the list's rows, in a sentence.
+    /// A sentence that says what the rows are.
     var explanation: String { get }
-    /// The sentence that the page shows if the whole list is empty.
+    /// The sentence on the page if the list without a filter is empty.
     var emptiness: String { get }
-    /// The label of the second filter.
+    /// The label of the filter by reason or state.
     var reasonLabel: String { get }
     var reasons: [String] { get }
     var parts: Set<ListPart> { get }
-    /// The ages of the list's filter; empty if the list has no filter by age.
+    /// The ages that the filter offers; empty if the list has no filter by age.
     var ages: [ListAge] { get }
-    /// The table that has the list's apps and reasons.
+    /// The table whose apps and reasons the filters offer.
     var table: ListedKinds.Table { get }
-    /// The columns; the ones that an operator needs for a decision come first.
+    /// The columns. Those that an operator needs for a decision come first.
     var columns: [ListColumn] { get }
     var changes: [ConsoleChange] { get }
 
-    /// Returns the number of rows. Some lists count only up to a maximum.
+    /// Returns the number of rows. Some lists stop counting at a maximum.
     func count(_ filter: ListFilter) async throws -> ListCount
-    /// - Parameter skipping: the number of rows in front that the list leaves out.
+    /// Returns the rows of a page.
+    /// - Parameter skipping: the number of earlier rows of the list to leave out.
     func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow]
-    /// Returns the filter of the row with an id; nil if no row can have the id.
-    /// - Parameter id: neither empty nor longer than a search's id.
+    /// Returns the filter that selects one row; nil if no row can have the id.
+    /// - Parameter id: the id, which is not empty and not too long.
     func row(_ id: String) -> ListFilter?
 }
 
@@ -68,18 +69,18 @@ extension ConsoleList {
 
 struct ListCount: Sendable, Equatable {
     let rows: Int
-    /// Whether the list has more rows than the number says.
+    /// True if the list has at least this number of rows, and perhaps more.
     var isLeast = false
-    /// A note beside the number about work under way.
+    /// A note beside the number, about rows on which workers act.
     var note = ""
 }
 
 /// The limits of a list's pages and of its CSV file.
 enum ListLimits {
     static let page = 50
-    /// The most pages. A user who wants a later row filters the list or takes the file.
+    /// The most pages. A user finds later rows with a filter or in the CSV file.
     static let maximumPages = 100
-    /// Rows of a CSV file.
+    /// The most rows of a CSV file.
     static let maximumExported = 50_000
     /// The most rows that one confirmation changes.
     static let maximumChanged = 5_000

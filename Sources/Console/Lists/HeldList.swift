@@ -2,7 +2,7 @@ import BackOffice
 import Fulfillment
 import NamesAndTimes
 
-/// The list of transactions that wait for a person.
+/// The list of held transactions.
 struct HeldList: ConsoleList {
     let store: HoldAdministration
 

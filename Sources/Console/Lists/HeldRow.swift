@@ -1,16 +1,17 @@
 import Fulfillment
 
-/// The name of a hold in a change: two players may wait for one transaction.
+/// The id of a hold in a change: the transaction and the player, because two players may have one held transaction.
 struct HeldRow {
     let transactionID: String
-    /// The player; nil for all players who wait for the transaction.
+    /// The player; nil for all players with a hold on the transaction.
     let playerID: String?
 
     init(transactionID: String, playerID: String?) {
         (self.transactionID, self.playerID) = (transactionID, playerID)
     }
 
-    /// Returns nil if the id names no transaction. A transaction's id has no blank, and a player's id may have blanks.
+    /// Returns nil if the text does not begin with a transaction id. The player id follows after a blank. It may
+    /// contain further blanks, which a transaction id does not.
     init?(_ id: String) {
         let parts = id.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let transaction = parts.first, TransactionIDText.isSound(transaction) else { return nil }

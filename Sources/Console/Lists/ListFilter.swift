@@ -2,30 +2,30 @@ import BackOffice
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Selects the rows of a list: all rows, or the rows for which every part of the filter holds.
+/// Selects the rows of a list that match all members. A member that is nil excludes no row.
 struct ListFilter: Sendable {
-    /// The id of one row, which makes the other parts void. For holds `playerID` still counts.
+    /// The id of one row. With an id no other member counts, except `playerID` for holds.
     var id: String?
     var bundleID: String?
     var reason: String?
     var playerID: String?
     var productID: String?
     var age: ListAge?
-    /// The time from which ages count back. A form carries the time, so that the confirmed rows are the counted rows.
+    /// The time from which an age counts back. The form carries it, so that the confirmed rows are the counted rows.
     var now = WallClock.now
 
     init(id: String? = nil, playerID: String? = nil, bundleID: String? = nil, reason: String? = nil) {
         (self.id, self.playerID, self.bundleID, self.reason) = (id, playerID, bundleID, reason)
     }
 
-    /// Returns nil if the fields name a filter that the list lacks. Ignoring the field would change more rows than the
-    /// operator meant.
+    /// Returns nil if the fields name a filter that the list does not have. If the filter were ignored, a change would
+    /// affect more rows than the operator meant.
     init?(_ fields: [String: String], of list: any ConsoleList) {
         self.init(fields, reasons: list.reasons, parts: list.parts, ages: list.ages)
     }
 
     init?(_ fields: [String: String], reasons: [String], parts: Set<ListPart>, ages: [ListAge]) {
-        // An id counts byte by byte, so that its white space stays.
+        // Ids are compared byte by byte, so white space stays.
         func value(_ name: String) -> String? { fields[name].flatMap { $0.isEmpty ? nil : $0 } }
         (bundleID, reason) = (value("bundle"), value("reason"))
         (playerID, productID) = (value("player"), value("product"))
@@ -40,21 +40,21 @@ struct ListFilter: Sendable {
         else { return nil }
     }
 
-    /// The milliseconds that a form's time may lie from 1970, some thousands of years.
+    /// The most milliseconds between 1970 and the time in a form: some thousands of years.
     private static let farthest: UInt64 = 1 << 47
 
     private static func isSound(_ text: String) -> Bool {
         text.count <= SearchLimits.maximumID && !text.utf8.contains(0)
     }
 
-    /// The time before or after which rows match, from the chosen age; nil without an age.
+    /// The time before which (or after which, by `age`) rows match; nil without an age.
     var time: Timestamp? { age.map { now.adding(milliseconds: -$0.seconds * 1000) } }
 
-    /// The filter in words for people.
+    /// The filter in words.
     var text: String { words(playerID.map { "player \($0)" }) }
 
-    /// The filter in the log of a change. The log outlives the player's data, so it leaves out the player's id, which
-    /// `hold_decisions` and the outcomes hold.
+    /// The filter in words, for the log of changes. The log outlives a player's data, so the text does not contain the
+    /// player id. `hold_decisions` and the outcomes have it.
     var subject: String { id ?? words(playerID.map { _ in "one player's" }) }
 
     private func words(_ player: String?) -> String {
@@ -63,14 +63,14 @@ struct ListFilter: Sendable {
             [player, productID.map { "product \($0)" }, age.map { "\($0.words) old" }])
     }
 
-    /// Returns the filter for a list of waiting rows.
+    /// Returns the filter for a table of waiting rows.
     func waiting<Reason: WaitingReason>() -> WaitingFilter<Reason> {
         WaitingFilter(
             id: id, bundleID: bundleID, reason: reason.flatMap(Reason.init), playerID: playerID, productID: productID,
             until: time)
     }
 
-    /// The filter's fields in an address.
+    /// The fields of the filter in an address.
     var fields: [(String, String)] {
         [
             ("bundle", bundleID), ("reason", reason), ("player", playerID), ("product", productID),
@@ -78,11 +78,11 @@ struct ListFilter: Sendable {
         ].compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// The filter's fields in a form that confirms a change, with the time for the age.
+    /// The fields of the filter in a form that confirms a change. They include the time from which an age counts back.
     var fixedFields: [(String, String)] { fields + (age == nil ? [] : [("now", "\(now.milliseconds)")]) }
 }
 
-/// The age of a row.
+/// A range of ages of a row.
 enum ListAge: String, CaseIterable, Sendable {
     case overHour = "over-hour"
     case overDay = "over-day"

@@ -2,7 +2,7 @@ import BackOffice
 import Fulfillment
 import NamesAndTimes
 
-/// The list of submissions that wait for Apple.
+/// The list of parked submissions.
 struct ParkedList: ConsoleList {
     let store: ParkedAdministration
 

@@ -3,7 +3,7 @@ import NamesAndTimes
 
 /// The list of refunds, the newest first.
 struct RefundList: ConsoleList {
-    /// The number of rows at which counting ends.
+    /// The number at which the list stops counting its rows.
     private static let maximumCounted = 100_000
 
     let store: RefundAdministration
@@ -48,8 +48,8 @@ struct RefundList: ConsoleList {
         }
     }
 
-    /// Returns a refund's changes. An operator revokes a grant that Apple reinstated, and reinstates a grant that an
-    /// operator revoked.
+    /// Returns the changes that a refund allows. An operator may revoke a grant whose refund Apple reversed, and may
+    /// reinstate a grant that an operator revoked.
     private static func changes(of refund: RefundSummary) -> [ConsoleChange] {
         guard refund.playerID != nil else { return [] }
         if refund.isRevokedByOperator { return [.reinstate] }

@@ -2,7 +2,7 @@ import BackOffice
 import Fulfillment
 import NamesAndTimes
 
-/// Subscriptions, the newest change first.
+/// The list of subscriptions. The subscription that changed last comes first.
 struct SubscriptionList: ConsoleList {
     let store: SubscriptionAdministration
 

@@ -2,7 +2,7 @@ import BackOffice
 import Fulfillment
 import NamesAndTimes
 
-/// The list of announced purchases that belong to no known player.
+/// The list of unclaimed purchases.
 struct UnclaimedList: ConsoleList {
     let store: UnclaimedAdministration
 

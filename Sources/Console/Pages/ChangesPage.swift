@@ -2,13 +2,13 @@ import BackOffice
 import NamesAndTimes
 import OperationsHTTP
 
-/// The changes with their operators, the newest first.
+/// The page of changes with their operators, the newest first.
 struct ChangesPage {
     let changes: [ConsoleChanges.Change]
     let hasMore: Bool
-    /// The page's number, from 1.
+    /// The number of the page, from 1.
     let page: Int
-    /// The changes that were just made.
+    /// The ids of the changes that the operator has just made. The page marks them.
     let made: Set<Int64>
     let session: Sessions.Session
 

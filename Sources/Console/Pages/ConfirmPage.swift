@@ -1,19 +1,19 @@
 import OperationsHTTP
 
-/// Asks the operator to confirm a change, and names the number of rows.
+/// The page that asks the operator to confirm a change. It shows the number of rows.
 struct ConfirmPage {
     static let maximumNote = 1_000
 
     let subject: ChangeSubject
     let count: Int
-    /// The rows' mark, which comes back with the form and shows whether the rows are still the same.
+    /// The mark of the rows. The form sends it back, so that the console sees whether the rows are still the same.
     let mark: String
-    /// The rows as HTML; empty if the page names none.
+    /// The rows as HTML; empty if the page shows none.
     let named: String
     let session: Sessions.Session
 
     private var change: ConsoleChange { subject.change }
-    /// The number of rows that one confirmation changes.
+    /// The number of rows that this confirmation changes.
     private var changed: Int { min(count, ListLimits.maximumChanged) }
 
     var html: String {

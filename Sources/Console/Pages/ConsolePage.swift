@@ -1,19 +1,19 @@
 import NamesAndTimes
 import OperationsHTTP
 
-/// A page of the console: one document without a script.
+/// The frame of every page of the console: one document without a script.
 struct ConsolePage {
-    /// The pages that every page links to.
+    /// The pages to which every page links.
     static let places: [(path: String, title: String)] = [
         ("/", "Traffic"), ("/held", "Held"), ("/parked", "Parked"), ("/unclaimed", "Unclaimed"),
         ("/dead-letters", "Dead letters"), ("/subscriptions", "Subscriptions"), ("/refunds", "Refunds"),
         ("/changes", "Changes"),
     ]
-    /// The places for users who may change.
+    /// The further pages for users who may change something.
     static let operatorsPlaces: [(path: String, title: String)] = [("/sessions", "Sessions")]
 
     let title: String
-    /// The path of the current page among `places`; empty if the page is none of them.
+    /// The path of the page in `places`; empty if it is not there.
     var place = ""
     /// The text in the search field.
     var searched = ""
@@ -76,7 +76,7 @@ struct ConsolePage {
         "<input type=\"hidden\" name=\"\(HTMLText.escaped(name))\" value=\"\(HTMLText.escaped(value))\">"
     }
 
-    /// Returns `/path?a=b`. The text is safe within an attribute after `HTMLText.escaped`.
+    /// Returns `/path?a=b`. In an attribute the text must be escaped with `HTMLText.escaped`.
     static func address(_ path: String, _ fields: [(String, String)]) -> String {
         guard !fields.isEmpty else { return path }
         return path + "?" + fields.map { "\(encoded($0.0))=\(encoded($0.1))" }.joined(separator: "&")
@@ -100,34 +100,34 @@ struct ConsolePage {
         "<a href=\"\(HTMLText.escaped(address))\">\(HTMLText.shown(text))</a>"
     }
 
-    /// The most characters of a word that no cell breaks. Usual ids are shorter; a longer one may be hostile.
+    /// The most characters of a word that is never broken. The usual ids are shorter.
     private static let longestWord = 40
 
-    /// Returns a text as HTML. A word of at most `longestWord` characters never breaks, not even at a hyphen.
+    /// Returns a text as HTML. A word of at most `longestWord` characters is never broken, even at a hyphen.
     static func word(_ text: String) -> String {
         let shown = HTMLText.shown(text)
         let isWord = text.count <= longestWord && !text.contains(where: \.isWhitespace)
         return isWord && !text.isEmpty ? "<span class=\"word\">\(shown)</span>" : shown
     }
 
-    /// Returns a cell's text as HTML. A time is shown shortened, and its title has the exact time.
+    /// Returns the text of a cell as HTML. A time is shortened, and its title has the exact time.
     static func cell(_ text: String) -> String {
         guard (20...35).contains(text.utf8.count), let time = Timestamp(rfc3339: text) else { return word(text) }
         return ShownTime.html(time)
     }
 
-    /// Returns a link to the page that asks whether to make the change.
+    /// Returns a link to the page that asks the operator to confirm the change.
     static func button(_ change: ConsoleChange, id: String) -> String {
         let address = address("/confirm", [("change", change.rawValue), ("id", id)])
-        // A screen reader reads links without their row, so that the label names the id.
+        // A screen reader may read the links without their rows, so the label contains the id.
         return "<a class=\"button\(change.isFinal ? " danger" : "")\" href=\"\(HTMLText.escaped(address))\" "
             + "aria-label=\"\(change.title) \(HTMLText.shown(id))\">\(change.title)</a>"
     }
 
-    /// Returns a table, which scrolls by itself if it is wider than the page, also by keyboard. On a phone each row is
-    /// a card.
+    /// Returns a table. If it is wider than the page, it scrolls by itself, also with the keyboard. On a phone each row
+    /// is a card.
     /// - Parameters:
-    ///   - heads: each column's name, and whether the column holds numbers.
+    ///   - heads: the name of each column, and true if the column has numbers.
     ///   - rows: the cells as HTML.
     static func table(_ caption: String, _ heads: [(String, Bool)], _ rows: [[String]], none: String) -> String {
         guard !rows.isEmpty else { return "<p>\(HTMLText.shown(none))</p>" }

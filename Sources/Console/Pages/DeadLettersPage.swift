@@ -3,12 +3,12 @@ import Fulfillment
 import Ledger
 import OperationsHTTP
 
-/// The number of unreadable records by reason, and the newest records of the sample. Kafka has the records themselves,
-/// and the console does not reach Kafka.
+/// The page of dead letters: the number for each reason, and the newest ones of the sample. The records themselves are
+/// in Kafka, to which the console does not connect.
 struct DeadLettersPage {
-    /// The ages that the sample can have.
+    /// The ages that the filter offers. The sample has no older dead letters.
     static let ages: [ListAge] = [.underHour, .underDay]
-    /// The reason in the event for a dead letter that names its sender.
+    /// The reason in the event for a dead letter whose sender got an answer.
     static let answered = Reason.malformedSubmission.rawValue
 
     let spans: [Traffic]
@@ -18,20 +18,20 @@ struct DeadLettersPage {
 
     private var counted: Set<String> { Set(spans.flatMap { $0.rows(.deadLetter).map(\.name) }) }
 
-    /// The reasons that a filter may ask for: this version's, and the ones that workers of another version counted.
+    /// The reasons that the filter accepts: those of this release, and those that workers of another release counted.
     var reasons: [String] {
         counted.union(DeadLetter.Reason.allCases.map(\.rawValue)).union([Self.answered]).sorted()
     }
 
-    /// The reasons in the form: the ones that workers counted within a month, or that the sample shows.
+    /// The reasons that the form offers: those that workers counted within a month, and those in the sample.
     private var offered: [String] {
         counted.union(counted.isEmpty ? [] : [Self.answered]).union(letters.map(\.reason)).sorted()
     }
 
-    /// Whether the page shows the counts under this filter. Counts know no player, and have spans of their own.
+    /// True if the page shows the counts for this filter. The counts have no players, and their own time spans.
     private var isOfCounts: Bool { filter.playerID == nil && filter.age == nil && filter.reason != Self.answered }
 
-    /// The counts, one row for each reason, which fit into one page.
+    /// The counts, with one row for each reason. They need only one page.
     var rows: [[String]] {
         guard isOfCounts else { return [] }
         return counted.filter { filter.reason == nil || $0 == filter.reason }.sorted().map { name in

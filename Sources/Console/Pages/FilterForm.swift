@@ -1,9 +1,9 @@
 import BackOffice
 import OperationsHTTP
 
-/// The form that filters a page.
+/// The form with the filters of a page.
 struct FilterForm {
-    /// The path of the page that the form leads to.
+    /// The path to which the form leads.
     let path: String
     private var fields: [String] = []
 
@@ -24,7 +24,8 @@ struct FilterForm {
             """)
     }
 
-    /// Adds a choice of "any" and each value that rows have. The chosen value stays in the list even if its last row is gone.
+    /// Adds a choice between "any" and the values that rows have. The chosen value is offered even if no row has it any
+    /// more.
     mutating func choice(
         _ name: String, _ label: String, _ offered: [(value: String, words: String)], _ chosen: String?
     ) {

@@ -6,12 +6,12 @@ import OperationsHTTP
 enum SearchLimits {
     /// The most characters of an id in a search.
     static let maximumID = 1_024
-    /// Days of decided submissions that a search usually reads; each costs a scan of its day.
+    /// The default number of past days whose decided submissions a search reads. Each costs a scan of the whole day.
     static let days = 2
     static let maximumDays = 400
-    /// The seconds that a whole search may take. Only one search of more than `days` days runs at a time.
+    /// The time limit of a search, in seconds. Only one search of more than `days` days runs at a time.
     static let seconds = 30.0
-    /// Rows of each kind on a page.
+    /// The most rows of each kind on a page.
     static let rows = 100
     static let maximumPages = 100
     /// The most characters of a cell.
@@ -20,11 +20,11 @@ enum SearchLimits {
     static let standings = 10
 }
 
-/// The page of an id: the answer first, then the events in order, then the rows.
+/// The page about one id: first the answer, then the events in their order, then the rows.
 struct InspectionPage {
     let id: String
     let days: Int
-    /// The page's number, from 1.
+    /// The number of the page, from 1.
     let page: Int
     let inspection: Inspection
     let session: Sessions.Session
@@ -68,7 +68,7 @@ struct InspectionPage {
                 days: the link is below. A submission that no worker has read yet is not here either.</p>\(Standing.told(PlayerWords.notFound))
                 """
         }
-        // If the player has several purchases, a table of grants lists them.
+        // If the player has several grants, the page lists them in a table.
         let isListed = inspection.rows("grants").count > 1
         let further = all.filter { $0.sentence != first.sentence && !(isListed && $0.row.section == "grants") }
         return
@@ -76,7 +76,7 @@ struct InspectionPage {
             + (further.isEmpty ? "" : "<h2>Also found</h2>" + list(further, rest: "more below"))
     }
 
-    /// Returns the first standings as a list, and the number of further ones.
+    /// Returns the first standings as a list, and the number of the others.
     private func list(_ standings: [Standing], rest: String) -> String {
         let items = standings.prefix(SearchLimits.standings).map {
             "<li>\($0.badge) \($0.sentence)\($0.buttons(session.user.mayChange))</li>"
@@ -174,11 +174,11 @@ struct InspectionPage {
     }
 }
 
-/// Rows of one kind as they are stored, with links.
+/// Writes the rows of one kind as they are stored, with links.
 enum RawSection {
     static func html(_ section: Inspection.Section) -> String {
         guard case .object(let members)? = section.rows.first else { return "" }
-        // Only columns with a value in any row are shown.
+        // A column in which no row has a value is left out.
         let columns = members.map(\.name).filter { name in section.rows.contains { !cell($0[name]).isEmpty } }
         let heads = columns.map { ($0.replacing("_", with: " "), false) }
         let rows = section.rows.map { row in columns.map { linked($0, cell(row[$0])) } }

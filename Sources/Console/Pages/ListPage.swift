@@ -1,15 +1,15 @@
 import BackOffice
 import OperationsHTTP
 
-/// One page of a list, with its filter and its changes.
+/// One page of a list, with its filters and its changes.
 struct ListPage {
     let list: any ConsoleList
     let filter: ListFilter
     let count: ListCount
     let rows: [ListRow]
-    /// The page's number, from 1.
+    /// The number of the page, from 1.
     let page: Int
-    /// The choices of the filters.
+    /// The apps and reasons that the filters offer.
     let kinds: ListedKinds
     let session: Sessions.Session
 
@@ -52,7 +52,7 @@ struct ListPage {
         ShownNumber.whole(Double(count.rows)) + (count.isLeast ? " or more" : "") + " in all"
     }
 
-    /// The changes that an operator can pick several rows for.
+    /// The changes that an operator can make for several picked rows; none for a user who may change nothing.
     private var picked: [ConsoleChange] { session.user.mayChange ? list.changes.filter(\.takesFilter) : [] }
 
     private var table: String {

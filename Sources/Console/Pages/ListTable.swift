@@ -1,12 +1,12 @@
 import NamesAndTimes
 import OperationsHTTP
 
-/// A table of a list's rows. Columns that belong together share one cell, so that a whole row is seen at once.
+/// A table with the rows of a list. Some columns share one cell, so that a row is not too wide.
 struct ListTable {
     let list: any ConsoleList
     let rows: [ListRow]
     var none = "No row matches."
-    /// Returns HTML in front of a row, from the row's place on the page; nil if the table has no such column.
+    /// Returns the HTML of an additional first cell, from the row and its place on the page; nil for no such column.
     var decisions: ((Int, ListRow) -> String)?
 
     var html: String {
@@ -21,7 +21,7 @@ struct ListTable {
         return ConsolePage.table(list.title, heads, cells, none: none)
     }
 
-    /// Renders a cell with the lines below it.
+    /// Returns a cell with the cells of the following columns that are shown below it.
     private func cell(_ row: ListRow, _ start: Int) -> String {
         let under = list.columns.indices.dropFirst(start + 1).prefix { list.columns[$0].isUnder }
         let meaning = start == 0 && !row.meaning.isEmpty ? "<p>\(HTMLText.shown(row.meaning))</p>" : ""

@@ -1,6 +1,6 @@
 import OperationsHTTP
 
-/// The signed-in users, for users who may end sessions.
+/// The page of sessions, for users who may end them.
 struct SessionsPage {
     let sessions: [Sessions.Session]
     let session: Sessions.Session

@@ -1,8 +1,8 @@
 import OperationsHTTP
 
-/// The form for name and password.
+/// The page with the form for name and password.
 struct SignInPage {
-    /// The place to go afterwards.
+    /// The path to open after signing in.
     var next = "/"
     var message: String?
 

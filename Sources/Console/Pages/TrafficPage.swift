@@ -5,7 +5,7 @@ import NamesAndTimes
 import Operations
 import OperationsHTTP
 
-/// The fleet's traffic of an hour, a day or a month.
+/// The page with the fleet's traffic of an hour, a day or a month.
 struct TrafficPage {
     let traffic: Traffic
     let session: Sessions.Session
@@ -34,7 +34,7 @@ struct TrafficPage {
         }
     }
 
-    /// The beginning of each bin.
+    /// The start of each bin.
     private var times: [String] {
         let span = traffic.span
         let newest = WallClock.now.milliseconds / 1000 / span.binSeconds

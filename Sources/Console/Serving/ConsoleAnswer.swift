@@ -3,26 +3,26 @@ import Hummingbird
 import HummingbirdCore
 import NIOCore
 
-/// An answer of the console.
+/// The console's answer to a request.
 struct ConsoleAnswer: Sendable {
     var status: HTTPResponse.Status = .ok
     var type = "text/html; charset=utf-8"
     var body = ""
-    /// The address to which the answer redirects the browser.
+    /// The address to which the answer redirects the browser; nil without a redirect.
     var location: String?
     var cookies: [String] = []
-    /// The name under which a browser saves the body as a file; nil for a page.
+    /// The file name under which a browser saves the body; nil for a page.
     var fileName: String?
     /// The seconds of `Retry-After`; nil without the header.
     var retryAfter: Int?
 
     static func seeOther(_ location: String) -> ConsoleAnswer { ConsoleAnswer(status: .seeOther, location: location) }
 
-    /// A page may use only the console's own style and forms, and runs no script.
+    /// Allows a page only the console's own style and forms, and no script.
     private static let contentSecurityPolicy =
         "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-    /// - Parameter isHead: whether the response leaves out the body.
+    /// - Parameter isHead: true to leave the body out.
     func response(isHead: Bool) -> Response {
         let bytes = ByteBuffer(string: body)
         var headers = HTTPFields()

@@ -4,25 +4,25 @@ import Hummingbird
 
 /// The parts of a request that the console reads.
 struct ConsoleRequest: Sendable {
-    /// The largest form that a browser may post.
+    /// The most bytes of a form.
     static let maximumBodyBytes = 64 * 1024
 
     let method: HTTPRequest.Method
     let path: String
     let query: [String: String]
-    /// The form of a `POST`.
+    /// The fields of a posted form.
     let form: [String: String]
     let host: String?
     let origin: String?
     let fetchSite: String?
     let sessionID: String?
-    /// The mark of a browser in which a user has signed in before.
+    /// The value of `BrowserCookie`, which the browser has if a user has signed in with it before.
     let browserMark: String?
-    /// Whether the proxy in front says that the request came over TLS.
+    /// True if the proxy in front of the console says that the request came over TLS.
     let isSecure: Bool
 
     enum Fault: Error {
-        /// The query or the form cannot be read.
+        /// The query or the form cannot be parsed.
         case unreadable
         case tooLarge
     }
@@ -31,7 +31,7 @@ struct ConsoleRequest: Sendable {
         method = request.method
         path = request.uri.path
         query = try Self.fields(request.uri.query ?? "")
-        // For HTTP/1.1 the authority is the `Host` header.
+        // In HTTP/1.1 the authority is the `Host` header.
         host = request.head.authority
         origin = request.headers[.origin]
         fetchSite = HTTPField.Name("Sec-Fetch-Site").flatMap { request.headers[$0] }
@@ -58,21 +58,21 @@ struct ConsoleRequest: Sendable {
     }
 }
 
-/// The cookie that keeps a browser signed in.
+/// The cookie with the session of a signed-in user.
 enum SessionCookie {
     static let name = "receiptd_console"
 
-    /// - Parameter id: the session's id; nil makes the browser forget the cookie.
+    /// - Parameter id: the session's id; nil makes the browser delete the cookie.
     static func text(_ id: String?, isSecure: Bool) -> String {
         "\(name)=\(id ?? ""); Path=/; HttpOnly; SameSite=Lax" + (isSecure ? "; Secure" : "")
             + (id == nil ? "; Max-Age=0" : "")
     }
 }
 
-/// The cookie that recognises a browser in which a user has signed in.
+/// The cookie by which the console recognises a browser with which a user has signed in.
 enum BrowserCookie {
     static let name = "receiptd_console_browser"
-    /// The cookie's lifetime, a year.
+    /// The lifetime of the cookie: a year.
     private static let seconds = 365 * 86_400
 
     static func text(_ mark: BrowserMark, isSecure: Bool) -> String {

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Admits one search through many days at a time. Each search holds one of the console's few PostgreSQL sessions.
+/// Admits one search through many days at a time, because each occupies one of the console's few PostgreSQL sessions.
 final class FarSearch: Sendable {
     private let isUnderWay = Atomic(false)
 
-    /// Returns false if a search is running already.
+    /// Returns true if the search may run; false if another one is running.
     func begin() -> Bool {
         isUnderWay.compareExchange(expected: false, desired: true, ordering: .sequentiallyConsistent).exchanged
     }

@@ -1,12 +1,13 @@
 import ReceiptdConfiguration
 
-/// The host names that the console answers to. Under any other name, a foreign page could point its own domain at the
-/// console and read the pages of a browser in this network.
+/// The host names to which the console answers. If it answered to any name, a foreign site could point its own domain
+/// at the console. The site could then read the console's pages in a browser that can reach the console.
 struct KnownHosts: Sendable {
-    /// The hosts of proxies. A form's origin may be such a host even if the proxy sends another `Host`.
+    /// The hosts of proxies. The origin of the console's form may be such a host, even if the proxy sends another
+    /// `Host`.
     private let proxies: Set<String>
     private let names: Set<String>
-    /// Whether the console listens on every address of this machine, and so answers to any IP address.
+    /// True if the console listens on every address of this machine. It then answers to any IP address.
     private let takesAddresses: Bool
 
     init(_ settings: ConsoleSettings) {
@@ -16,6 +17,7 @@ struct KnownHosts: Sendable {
         names = settings.hosts.union(["localhost", "127.0.0.1", "::1", host])
     }
 
+    /// Returns true if the console answers to this host.
     /// - Parameter host: the request's `Host`, with or without a port.
     func contain(_ host: String?) -> Bool {
         guard let host, !host.isEmpty else { return false }
@@ -23,16 +25,16 @@ struct KnownHosts: Sendable {
         return names.contains(name) || HTTPSettings.isLoopback(name) || takesAddresses && Self.isAddress(name)
     }
 
-    /// Whether a form that a page of `origin` sends may be the console's own.
-    /// - Parameter host: the host that the form was sent to.
+    /// Returns true if a form from a page of `origin` may be the console's own.
+    /// - Parameter host: the host to which the browser sent the form.
     func mayPost(from origin: String, to host: String?) -> Bool {
         guard let start = origin.firstRange(of: "://")?.upperBound, let host else { return false }
         let sender = String(origin[start...])
         return sender.lowercased() == host.lowercased() || proxies.contains(Self.bare(sender))
     }
 
-    /// Returns the host in lower case, without port and brackets. A text with anything else after the host stays whole,
-    /// so that no known host equals the text.
+    /// Returns the host in lower case, without port and brackets. If anything else follows the host, the whole text is
+    /// returned, which equals no known host.
     static func bare(_ host: String) -> String {
         let host = host.lowercased()
         if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
@@ -51,7 +53,7 @@ struct KnownHosts: Sendable {
         text.hasPrefix(":") && text.utf8.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
     }
 
-    /// Whether the name is an IP address. No foreign domain can stand for an IP address in `Host`.
+    /// Returns true if the name is an IP address. A foreign site cannot make a browser send an IP address as `Host`.
     private static func isAddress(_ name: String) -> Bool {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         let isVersion4 = parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }

@@ -2,10 +2,11 @@ import Crypto
 import Foundation
 import ReceiptdConfiguration
 
-/// Recognises a browser in which the user signed in before. The mark lets nobody in; it only counts the browser's tries
-/// apart. The mark outlives the console's process, and ends with the user's password, from which its proof is made.
+/// Recognises a browser with which the user signed in before. It does not sign anybody in: the console only counts the
+/// wrong passwords of this browser separately. The mark survives a restart of the console. It is void once the user's
+/// password changes, because its proof depends on the password.
 struct BrowserMark: Hashable, Sendable {
-    /// The browser's own random id, in hexadecimal.
+    /// The random id of the browser, in hexadecimal.
     let id: String
     private let proof: String
 
@@ -14,17 +15,17 @@ struct BrowserMark: Hashable, Sendable {
         self.init(id: Sessions.secret(), of: name, by: key)
     }
 
-    /// Returns nil if the text that the browser sent is no mark of this user.
+    /// Returns nil if the browser's text is not a mark of this user.
     init?(_ text: String, of name: String, by key: SymmetricKey) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].utf8.count == 64 else { return nil }
         self.init(id: String(parts[0]), of: name, by: key)
-        // Digests are compared in constant time.
+        // SHA-256 digests are compared in constant time.
         guard SHA256.hash(data: Data(parts[1].utf8)) == SHA256.hash(data: Data(proof.utf8)) else { return nil }
     }
 
-    /// Returns the key for the marks of a user's browsers. The key comes from the password's secret hash, so that
-    /// nobody can try passwords on a stolen mark.
+    /// Returns the key of the marks of a user's browsers. It depends on the hash of the password, which is secret. So a
+    /// stolen mark does not let anybody try passwords offline.
     static func key(of name: String, password: PasswordHash) -> SymmetricKey {
         let hash = SymmetricKey(data: Data(password.text.utf8))
         let message = Data("receiptd: the browsers of \(name)".utf8)

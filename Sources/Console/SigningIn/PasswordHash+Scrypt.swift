@@ -4,13 +4,14 @@ import Foundation
 import ReceiptdConfiguration
 
 extension PasswordHash {
-    /// The usual cost: a tenth of a second and 32 MiB for each try.
+    /// The cost of a new hash: each try takes a tenth of a second and 32 MiB.
     private static let usualLogRounds = 15
     private static let usualBlockSize = 8
     private static let saltBytes = 16
     private static let digestBytes = 32
 
-    /// Hashes a password with a random salt, which takes a tenth of a second. Returns nil if memory is short.
+    /// Hashes a password with a random salt, which takes a tenth of a second. Returns nil if there is not enough
+    /// memory.
     package init?(of password: String) {
         let salted = PasswordHash(
             logRounds: Self.usualLogRounds, blockSize: Self.usualBlockSize, parallelism: 1,
@@ -19,7 +20,7 @@ extension PasswordHash {
         self = salted.replacing(digest)
     }
 
-    /// A hash that no password has, and that costs as much to try.
+    /// A hash that matches no password. A try against it takes as long as against this hash.
     var ofNobody: PasswordHash { replacing(Self.random(digest.count)) }
 
     private func replacing(_ digest: [UInt8]) -> PasswordHash {
@@ -30,10 +31,11 @@ extension PasswordHash {
         SymmetricKey(size: .init(bitCount: count * 8)).withUnsafeBytes { Array($0) }
     }
 
-    /// Returns false also if memory is short. The hashing takes the same time for a right and a wrong password.
+    /// Returns true if the password is right; false if it is wrong, or if there is not enough memory. The time does not
+    /// depend on the result.
     func matches(_ password: String) -> Bool {
         guard let typed = digest(of: password) else { return false }
-        // Digests are compared in constant time.
+        // SHA-256 digests are compared in constant time.
         return SHA256.hash(data: Data(typed)) == SHA256.hash(data: Data(digest))
     }
 

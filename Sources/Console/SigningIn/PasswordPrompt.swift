@@ -8,10 +8,11 @@ import ReceiptdConfiguration
     import Darwin
 #endif
 
-/// Asks for a password twice on a terminal, without showing the typed text. Without a terminal the first line of
-/// standard input is the password.
+/// Asks for a password twice on a terminal, without showing it. Without a terminal the password is the first line of
+/// standard input.
 package enum PasswordPrompt {
-    /// Returns the password's hash. Throws a `CommandFailure`, with code 64 for a text that cannot be a password.
+    /// Returns the hash of the password. Throws a `CommandFailure`. Its exit code is 64 for a text that cannot be a
+    /// password.
     package static func hash() throws -> PasswordHash {
         guard let hash = PasswordHash(of: try read()) else {
             throw CommandFailure("the command needs 32 MiB of memory to hash a password, and gets none", code: 1)
@@ -31,7 +32,7 @@ package enum PasswordPrompt {
         return password
     }
 
-    /// The code EX_USAGE of sysexits.h.
+    /// EX_USAGE of sysexits.h.
     private static let wrongUsage: Int32 = 64
 
     private static func hidden(_ prompt: String) -> String {

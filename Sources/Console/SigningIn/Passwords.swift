@@ -3,8 +3,8 @@ import Dispatch
 import Foundation
 import ReceiptdConfiguration
 
-/// The users' passwords. The console checks an unknown name in the same time as a user's name and counts its tries
-/// alike, so that a guesser learns no names.
+/// The users' passwords. The check of an unknown name takes as long as that of a user's name, and its tries are counted
+/// in the same way. So nobody can find out the users' names.
 struct Passwords: Sendable {
     private struct Entry: Sendable {
         let hash: PasswordHash
@@ -13,12 +13,12 @@ struct Passwords: Sendable {
     }
 
     private let entries: [String: Entry]
-    /// The hash to compare with if no user has the name; nil if there are no users.
+    /// The hash that a password is compared with if no user has the name; nil if there are no users.
     private let nobody: PasswordHash?
-    /// The key of the codes by which tries are counted for each name. Nobody outside can compute such a code.
+    /// The secret key of the codes under which the tries for a name are counted.
     private let naming = SymmetricKey(size: .bits256)
-    /// The queue of strangers checks one try at a time, which bounds memory and processor time. Known browsers have a
-    /// queue of their own, so that no stranger makes them wait.
+    /// The queue of browsers that are not known. It checks one password at a time, which limits memory and processor
+    /// time. Known browsers have their own queue, so that they do not wait for the others.
     private let strangers = DispatchQueue(label: "passwords of strangers")
     private let browsers = DispatchQueue(label: "passwords of known browsers")
 
@@ -39,8 +39,8 @@ struct Passwords: Sendable {
 
     func knows(_ name: String) -> Bool { entries[name] != nil }
 
-    /// Returns the origin that a try under this name counts for.
-    /// - Parameter mark: the mark that the browser sent.
+    /// Returns the origin under which tries for this name are counted.
+    /// - Parameter mark: the mark that the browser sent; nil if it sent none.
     func origin(_ name: String, mark: String?) -> SignInLimit.Origin {
         if let mark, let entry = entries[name], let known = BrowserMark(mark, of: name, by: entry.browsers) {
             return .browser(known)
@@ -49,17 +49,17 @@ struct Passwords: Sendable {
         return .name(code.prefix(2).reduce(0) { $0 << 8 | UInt16($1) })
     }
 
-    /// Makes the mark for a browser in which the user just signed in. Returns nil if no user has the name.
+    /// Returns a new mark for a browser with which the user has just signed in; nil if no user has the name.
     func mark(of name: String) -> BrowserMark? {
         entries[name].map { BrowserMark(of: name, by: $0.browsers) }
     }
 
-    /// Returns nil if the name or the password is wrong. The check waits until the queue has checked earlier tries.
+    /// Returns the user; nil if the name or the password is wrong. The check waits for earlier checks in its queue.
     func user(_ name: String, password: String, from origin: SignInLimit.Origin) async -> ConsoleUser? {
         let entry = entries[name]
         guard let hash = entry?.hash ?? nobody else { return nil }
         let isRight = await withCheckedContinuation { continuation in
-            // A check takes a tenth of a second of processor time, which would block the cooperative pool.
+            // A check takes a tenth of a second of processor time, which would block Swift's cooperative pool.
             (origin.isBrowser ? browsers : strangers).async {
                 continuation.resume(returning: hash.matches(password))
             }

@@ -4,25 +4,25 @@ import NamesAndTimes
 import ReceiptdConfiguration
 import Synchronization
 
-/// The sessions of signed-in users, in memory: a restart of the console signs everybody out.
+/// The sessions of signed-in users. They are in memory, so a restart of the console signs all users out.
 final class Sessions: Sendable {
-    /// The seconds from signing in to the session's end.
+    /// The lifetime of a session in seconds.
     static let seconds = 12 * 3600.0
-    /// The most sessions at once. A new session beyond them ends the oldest.
+    /// The most sessions at once. A further session ends the oldest one.
     static let maximum = 1_000
 
     struct Session: Sendable {
         let id: String
         let user: ConsoleUser
-        /// The token in each of the session's forms. Another site's page cannot know the token.
+        /// The token in each form of the session, which a page of another site cannot know.
         let token: String
-        /// The session's number on the page of sessions, which is no secret.
+        /// The number of the session on the page of sessions. It is not secret.
         let number: Int
         let beganAt: Timestamp
-        /// The session's end in monotonic seconds.
+        /// The end of the session in monotonic seconds.
         fileprivate let endsAt: Double
 
-        /// Whether `given` is the session's token. Digests are compared in constant time.
+        /// Returns true if `given` is the token. SHA-256 digests are compared in constant time.
         func takes(_ given: String) -> Bool {
             SHA256.hash(data: Data(given.utf8)) == SHA256.hash(data: Data(token.utf8))
         }
@@ -66,7 +66,7 @@ final class Sessions: Sendable {
             .sorted { $0.number > $1.number }
     }
 
-    /// Ends a session and returns it; nil if it ended before.
+    /// Ends and returns a session; nil if it has ended before.
     func end(number: Int) -> Session? {
         sessions.withLock { sessions in
             guard let session = sessions.values.first(where: { $0.number == number }) else { return nil }
@@ -84,9 +84,9 @@ final class Sessions: Sendable {
     }
 }
 
-/// The name of a user, and whether the user may change anything.
+/// A user of the console, and whether the user may change something.
 struct ConsoleUser: Sendable, Equatable {
-    /// The user's name; nil for every visitor of a console without users.
+    /// The name of the user; nil for a visitor of a console without users.
     let name: String?
     let mayChange: Bool
 }

@@ -1,26 +1,27 @@
 import Synchronization
 
-/// Slows guessing down. Each wrong password is answered late, and later with each further one; only a few tries wait at
-/// once. A known browser counts by itself, so that a guesser elsewhere cannot keep its user out.
+/// Slows down the guessing of passwords. The answer to a wrong password comes late, and later after each further wrong
+/// one. Only a few tries may wait at once. Each known browser is counted separately, so that wrong passwords from
+/// elsewhere do not keep its user out.
 final class SignInLimit: Sendable {
-    /// The seconds before the answer to a first wrong try. Each further wrong try of the same origin doubles the
-    /// seconds.
+    /// The seconds until the answer to the first wrong password. Each further wrong password of the same origin doubles
+    /// them.
     static let firstSeconds = 1.0
     static let longestSeconds = 16.0
-    /// The seconds without a wrong try after which counting begins anew.
+    /// The seconds without a wrong password after which an origin's count begins again at 0.
     static let forgottenAfterSeconds = 900.0
-    /// The most tries that wait at once: of strangers together, of one origin, and of known browsers together. They
-    /// leave 96 of the server's 256 connections free.
+    /// The most tries that may wait at once: of all browsers that are not known, of one origin, and of all known
+    /// browsers. The first and the third limit leave 96 of the server's 256 connections free.
     static let maximumWaiting = 128
     static let maximumWaitingOfOne = 4
     static let maximumWaitingOfBrowsers = 32
 
-    /// The origin whose tries count together.
+    /// The origin under which tries are counted together.
     enum Origin: Hashable, Sendable {
-        /// A code of the typed name, whether a user has the name or not. Some names share a code, which bounds the
+        /// A code of the typed name, which may be no user's. Several names may have the same code, which limits the
         /// memory.
         case name(UInt16)
-        /// A browser in which the user signed in before.
+        /// A browser with which the user has signed in before.
         case browser(BrowserMark)
 
         var isBrowser: Bool { if case .browser = self { true } else { false } }
@@ -34,7 +35,7 @@ final class SignInLimit: Sendable {
 
     private let failures = Mutex<[Origin: Failures]>([:])
 
-    /// Returns false if too many tries wait. The console then leaves the password unchecked.
+    /// Begins a try. Returns false if too many tries wait, so that the console does not check the password.
     func begin(_ origin: Origin, now: Double) -> Bool {
         failures.withLock { all in
             all = all.filter { $0.value.waiting > 0 || now - $0.value.lastAt < Self.forgottenAfterSeconds }
@@ -49,7 +50,7 @@ final class SignInLimit: Sendable {
         }
     }
 
-    /// Counts a wrong try. Returns the seconds from the try's beginning to its answer.
+    /// Counts a wrong password. Returns the seconds from the start of the try to its answer.
     func failed(_ origin: Origin, now: Double) -> Double {
         failures.withLock { all in
             all[origin, default: Failures()].count += 1
@@ -61,7 +62,7 @@ final class SignInLimit: Sendable {
     }
 
     /// Ends a try that `begin` admitted.
-    /// - Parameter isRight: whether the password was right, which sets the count to zero.
+    /// - Parameter isRight: true if the password was right, which sets the count to 0.
     func end(_ origin: Origin, isRight: Bool) {
         failures.withLock { all in
             all[origin]?.waiting -= 1

@@ -1,6 +1,6 @@
 import OperationsHTTP
 
-/// The facts about a purchase beside its state, as a short list.
+/// The further facts about a purchase beside its state, as a short list.
 enum Facts {
     private static let ids = [
         ("Player", "player_id"), ("Transaction", "transaction_id"), ("Original transaction", "original_transaction_id"),
@@ -15,10 +15,10 @@ enum Facts {
         ("Expires", "expires_at"), ("Grace until", "grace_expires_at"), ("Taken back", "revoked_at"),
     ]
 
-    /// The times at which a lasting state began. The page shows their age.
+    /// The columns with the time at which a lasting state began. The page shows how long ago that was.
     private static let beginnings: Set = ["granted_at", "held_at", "parked_at"]
 
-    /// Returns each fact's name and its value as HTML.
+    /// Returns the name of each fact, and its value as HTML.
     private static func of(_ row: InspectionRow) -> [(name: String, html: String)] {
         var facts: [(name: String, html: String)] = []
         if row.text("product_id") != nil { facts.append(("Purchase", row.purchase)) }

@@ -9,7 +9,7 @@ extension Inspection {
     }
 }
 
-/// A row of an inspection, and its texts as HTML.
+/// A row of an inspection, and its values as HTML.
 struct InspectionRow {
     let section: String
     let value: JSONValue
@@ -31,7 +31,7 @@ struct InspectionRow {
 
     func shownTime(_ name: String) -> String { time(name).map(ShownTime.html) ?? "a time that is not known" }
 
-    /// Returns a link to the search for the id.
+    /// Returns a link to the search for the id in a column.
     func link(_ name: String) -> String { text(name).map(Self.link) ?? "?" }
 
     static func link(_ id: String) -> String {
@@ -39,13 +39,13 @@ struct InspectionRow {
         return "<a href=\"\(address)\">\(ConsolePage.word(id))</a>"
     }
 
-    /// The purchase, such as `2 × gems`.
+    /// The quantity and the product, such as `2 × gems`.
     var purchase: String {
         let quantity = number("quantity").map { "\($0) × " } ?? ""
         return quantity + shown("product_id")
     }
 
-    /// Whether the row's transaction, original transaction, submission or event has this id.
+    /// Returns true if the row's transaction, original transaction, submission or event has this id.
     func isNamed(_ id: String) -> Bool {
         ["transaction_id", "original_transaction_id", "submission_id", "event_id"].contains { text($0) == id }
     }

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The sentences that support tells a player. No sentence promises a purchase that a rule or Apple may still refuse.
+/// The sentences that support can send a player. None promises a purchase that a rule or Apple may still refuse.
 enum PlayerWords {
     static let granted = "You have the purchase. Restart the game if it does not show it."
     static let held = "Your payment has arrived, and we are checking the purchase. Do not buy it again."
@@ -17,7 +17,8 @@ enum PlayerWords {
     private static let otherAccount =
         "Another game account has this purchase. Sign in to the account that you bought it with."
 
-    /// - Parameter reason: the code of a refusal; nil or unknown for a record that could not be read.
+    /// Returns the sentence about a rejection.
+    /// - Parameter reason: the reason's code; nil or an unknown code for a record that could not be read.
     static func refused(_ reason: String?) -> String {
         switch reason.flatMap(Reason.init(rawValue:)) {
         case .alreadyGranted: granted
@@ -41,7 +42,7 @@ enum PlayerWords {
 }
 
 extension ParkingReason {
-    /// The sentence that support tells the player about a purchase that waits for this reason.
+    /// The sentence for the player about a submission that is parked with this reason.
     var answer: String {
         switch self {
         case .appleTrouble, .doubt, .playerShare: PlayerWords.waitsForApple

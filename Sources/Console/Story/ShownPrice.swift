@@ -1,6 +1,6 @@
-/// Apple's price in words for people.
+/// Formats Apple's price for people.
 enum ShownPrice {
-    /// Returns the price with two decimals, with a third for thousandths, and with none for a whole price. Returns an
+    /// Returns the price with two decimals. A whole price has none, and a price with thousandths has three. Returns an
     /// empty text if the price is unknown.
     static func text(_ milliunits: Int64?, _ currency: String?) -> String {
         guard let milliunits, let currency else { return "" }

@@ -1,7 +1,7 @@
 import NamesAndTimes
 import Operations
 
-/// A time as people read it, `27 Nov 2026 04:52:16 UTC`, with the exact time in the title.
+/// Formats a time for people, such as `27 Nov 2026 04:52:16 UTC`. The title of the element has the exact time.
 enum ShownTime {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",

@@ -1,8 +1,8 @@
 import OperationsHTTP
 
-/// The state of one purchase, submission or subscription: the answer to "where is it?".
+/// The state of one purchase, submission or subscription, which answers "where is it?".
 struct Standing {
-    /// The colour of the state.
+    /// The colour in which the state is shown.
     enum Tone: String {
         case good, warn, bad
         case plain = "soft"
@@ -15,23 +15,23 @@ struct Standing {
     }
 
     let row: InspectionRow
-    /// The state in a few words: `granted`, `held: daily_limit`.
+    /// The state in a few words, such as `granted` or `held: daily_limit`.
     let state: String
     let tone: Tone
-    /// The sentence as HTML.
+    /// The sentence about the state, as HTML.
     let sentence: String
     var changes: [Change] = []
-    /// The sentence that support tells a player who asks. Empty if there is none.
+    /// The sentence that support can send the player; empty if there is none.
     var answer = ""
 
     var badge: String { "<b class=\"badge \(tone.rawValue)\">\(HTMLText.shown(state))</b>" }
 
-    /// Returns the words for the player as HTML; empty if there are none.
+    /// Returns the sentence for the player as HTML; empty if there is none.
     static func told(_ answer: String) -> String {
         answer.isEmpty ? "" : "<p class=\"tell\"><b>Tell the player:</b> \(HTMLText.shown(answer))</p>"
     }
 
-    /// - Parameter mayChange: whether the user may change anything.
+    /// - Parameter mayChange: true if the user may change something.
     func buttons(_ mayChange: Bool) -> String {
         guard mayChange, !changes.isEmpty else { return "" }
         let links = changes.map { ConsolePage.button($0.change, id: $0.id) }

@@ -4,7 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import OperationsHTTP
 
-/// The standings of an inspection: waiting purchases and submissions first, then granted ones, then refused ones.
+/// The standings that an inspection found: first those that wait, then the granted ones, then the refused ones.
 struct Standings {
     let inspection: Inspection
 
@@ -14,7 +14,7 @@ struct Standings {
 
     var waiting: [Standing] { rows("holds").map(held) + rows("parked").map(parked) + announced }
 
-    /// Returns a reason's sentence; empty for a reason that this version does not know.
+    /// Returns the sentence about a reason; empty for a reason that this release does not know.
     private static func meaning(_ reason: String?) -> String {
         reason.flatMap(Reason.init(rawValue:)).map { " " + HTMLText.shown($0.cause.sentence) } ?? ""
     }
@@ -166,7 +166,7 @@ struct Standings {
 
     // MARK: - Refused
 
-    /// The refusals of all kinds, with the dead letters that name no sender.
+    /// All refusals, including dead letters that name no sender.
     var refused: [Standing] { rejectedByOperators + answers + refusedUnasked + locallyRefused }
 
     private var rejectedByOperators: [Standing] {
@@ -183,7 +183,7 @@ struct Standings {
         }
     }
 
-    /// The refusals of purchases that only Apple reported. No event tells these refusals.
+    /// The refusals of purchases that Apple reported and nobody submitted. No event reports them.
     private var refusedUnasked: [Standing] {
         let granted = Set(rows("grants").compactMap { $0.text("transaction_id") })
         return rows("announced").filter {

@@ -2,24 +2,24 @@ import BackOffice
 import NamesAndTimes
 import OperationsHTTP
 
-/// The history of an inspected id in words, the oldest entry first.
+/// The events and decisions about an inspected id, in words, the oldest first.
 struct Timeline {
     struct Entry {
         let at: Timestamp
         /// The entry as HTML.
         var words: String
-        /// The tries at Apple; nil for an entry of another kind.
+        /// The tries at Apple that the entry is about; nil for another kind of entry.
         var tries: Tries?
     }
 
-    /// Consecutive tries with the same result, which share one entry.
+    /// Successive tries with the same request and result, which share one entry.
     struct Tries {
         /// The request and its result without the duration, as HTML.
         let what: String
         var count = 1
     }
 
-    /// The most entries that the page shows, the newest ones.
+    /// The most entries that the page shows. Older ones are left out.
     static let maximum = 60
 
     let entries: [Entry]
@@ -35,7 +35,7 @@ struct Timeline {
         var bought: Set<String> = []
         for section in ["grants", "holds", "announced"] {
             add(section, "purchased_at") { row in
-                // An earlier row, a grant or a hold, may have told of this purchase.
+                // The row of a grant or a hold may have added this purchase already.
                 guard bought.insert(row.text("transaction_id") ?? "").inserted else { return nil }
                 return "Bought from Apple: \(row.purchase), transaction \(row.link("transaction_id"))"
             }
@@ -82,10 +82,10 @@ struct Timeline {
         add("subscription_transfers", "transferred_at") {
             "Operator \($0.shown("operator")) moved the subscription to player \($0.link("to_player_id"))"
         }
-        // The events come last, because an event tells of decisions of the same instant.
+        // Events come last, because an event follows a decision at the same instant.
         add("story", "at", Self.event)
         var seen: Set<String> = []
-        // Entries of the same instant keep the order above.
+        // Entries of the same instant stay in the order in which they were added above.
         let sorted = entries.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
             .map(\.element).filter { seen.insert("\($0.at.milliseconds) \($0.words)").inserted }
         self.entries = sorted.reduce(into: []) { Self.append($1, to: &$0) }
@@ -93,7 +93,7 @@ struct Timeline {
 
     private static let asked = "Apple was asked: "
 
-    /// Appends an entry, or adds a try to the last entry if that has the same request and result.
+    /// Appends an entry. If it is a try with the same request and result as the last entry, it only counts there.
     private static func append(_ entry: Entry, to entries: inout [Entry]) {
         guard entry.words.hasPrefix(asked) else { return entries.append(entry) }
         let told = entry.words.dropFirst(asked.count)
@@ -106,12 +106,12 @@ struct Timeline {
         entries[last].tries = tries
     }
 
-    /// Returns nil if the row is no event.
+    /// Returns the text of an event; nil if the row is no event.
     private static func event(_ row: InspectionRow) -> String? {
         guard let step = row.text("step"), step.hasPrefix("receipt."), let detail = row.text("detail") else {
             return nil
         }
-        // `TraceSteps` writes the event's id first, and a transaction's id after the word "transaction".
+        // In the detail of `TraceSteps`, the event's id comes first. A transaction's id follows the word "transaction".
         let parts = detail.split(separator: "; ").map(String.init).enumerated().map { place, part in
             let (word, rest) = part.split(at: place == 0 ? "," : " ")
             if place == 0 { return InspectionRow.link(word) + HTMLText.shown(rest) }
@@ -133,7 +133,7 @@ struct Timeline {
 }
 
 extension String {
-    /// Returns the text before the first separator, and the rest from the separator on, which may be empty.
+    /// Returns the text before the first separator, and the text from the separator on.
     fileprivate func split(at separator: Character) -> (String, String) {
         let place = firstIndex(of: separator) ?? endIndex
         return (String(self[..<place]), String(self[place...]))

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// Says in words for support why a submission is parked.
+/// Describes for support why a submission is parked.
 extension ParkingReason {
     var state: String {
         switch self {
@@ -12,7 +12,8 @@ extension ParkingReason {
         }
     }
 
-    /// - Parameter detail: the row's detail: a kind of Apple's trouble, or a reason.
+    /// Returns the sentence about this reason.
+    /// - Parameter detail: the detail of the parked row: a kind of Apple's trouble, or a reason.
     func sentence(detail: String?) -> String {
         switch self {
         case .appleTrouble:
@@ -51,7 +52,7 @@ extension AppleAnswer.TroubleKind {
     }
 }
 
-/// Why receiptd delivered an announced purchase to nobody, in words for support.
+/// Describes for support why no player has an announced purchase.
 extension UnclaimedReason {
     var sentence: String {
         switch self {
