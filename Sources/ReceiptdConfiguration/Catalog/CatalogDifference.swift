@@ -3,10 +3,10 @@ import NamesAndTimes
 
 /// The changes that an import makes to the catalog in use.
 package struct CatalogDifference: Sendable, Equatable {
-    /// One line for people for each change, apps and products in the order of their ids. A line may name settings, and
-    /// holds no secret.
+    /// A line for people about each change, sorted by app and product. A line may name settings, and contains no
+    /// secret.
     package private(set) var lines: [String] = []
-    /// The apps that the new catalog lacks. An operator must allow their removal.
+    /// The apps that the new catalog lacks. The import removes them only if the operator allows it.
     package let removedApps: [BundleID]
 
     package var isEmpty: Bool { lines.isEmpty }

@@ -1,4 +1,4 @@
-/// A fault of a catalog file, with its place.
+/// A fault of a catalog file, and its position.
 package struct CatalogFault: Error, Sendable, Equatable, CustomStringConvertible {
     let position: TextPosition
     package let message: String
@@ -19,15 +19,15 @@ package struct CatalogFaults: Error, Sendable, Equatable, CustomStringConvertibl
     /// The exit code of the program: EX_CONFIG of sysexits.h.
     package static let exitCode: Int32 = 78
 
-    /// The most faults that are printed. A last line gives the number of further faults.
+    /// The most faults that are printed. One more line has the number of the others.
     package static let maximumTold = 100
 
     package let faults: [CatalogFault]
 
-    /// One line for each fault up to the maximum, and a line with the number of further faults.
+    /// A line for each fault up to the maximum, and a line with the number of the others.
     package var description: String { lines(of: nil).joined(separator: "\n") }
 
-    /// - Parameter file: the file's name, put before each line; nil for none.
+    /// - Parameter file: the file's name, which begins each line; nil for none.
     package func lines(of file: String?) -> [String] {
         let prefix = file.map { "\($0): " } ?? ""
         let told = faults.prefix(Self.maximumTold).map { prefix + $0.description }

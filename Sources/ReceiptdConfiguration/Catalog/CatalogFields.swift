@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The keys of a mapping in a catalog file. The reader takes them one by one, and a key left at the end is unknown.
+/// The keys of a mapping in a catalog file. The reader takes each key that it knows. A key that is left is unknown.
 struct CatalogFields {
     let position: TextPosition
     let owner: String
@@ -21,7 +21,7 @@ struct CatalogFields {
 }
 
 extension CatalogReader {
-    /// Returns nil, with a fault, if `node` is no mapping.
+    /// Returns the keys of a mapping. Returns nil, and adds a fault, if `node` is no mapping.
     mutating func fields(of node: YAMLNode, called name: String) -> CatalogFields? {
         switch node.content {
         case .mapping(let entries): return CatalogFields(entries, position: node.position, owner: name)
@@ -32,7 +32,7 @@ extension CatalogReader {
         }
     }
 
-    /// Returns nil, with a fault, if the key is missing.
+    /// Takes a key that must be there. Returns nil, and adds a fault, if it is missing.
     mutating func required(_ name: String, in fields: inout CatalogFields) -> YAMLNode? {
         if let node = fields.take(name) { return node }
         fail(fields.position, "`\(name)` is missing in \(fields.owner)")
@@ -56,8 +56,8 @@ extension CatalogReader {
         }
     }
 
-    /// Returns a scalar's text as the file has it, a number's too. Returns nil, with a fault, for an empty or unfit
-    /// text.
+    /// Returns the text of a scalar, which may be a number. Returns nil, and adds a fault, if it is empty, too long or
+    /// contains NUL.
     /// - Parameter maximum: the most Unicode scalars.
     mutating func text(_ node: YAMLNode, called name: String, maximum: Int) -> String? {
         guard let scalar = scalar(node, called: name) else { return nil }
@@ -68,7 +68,8 @@ extension CatalogReader {
         return scalar.text
     }
 
-    /// Returns a whole number without quotes. Returns nil, with a fault, for another text or a number outside `range`.
+    /// Returns a whole number without quotes. Returns nil, and adds a fault, for another text or a number outside
+    /// `range`.
     mutating func integer(_ node: YAMLNode, called name: String, in range: ClosedRange<Int64>) -> Int64? {
         guard let scalar = scalar(node, called: name) else { return nil }
         let isDecimal = scalar.isPlain && scalar.text.utf8.allSatisfy { (0x30...0x39).contains($0) }
@@ -82,8 +83,8 @@ extension CatalogReader {
         return value
     }
 
-    /// Reads a word of `choices` into `target`. Leaves `target` alone if the key is absent, or, with a fault, for
-    /// another word.
+    /// Sets `target` to the value of a word in `choices`. Does not change `target` if the key is missing. Adds a fault
+    /// for any other word.
     mutating func choose<Value>(
         _ name: String, in fields: inout CatalogFields, into target: inout Value,
         _ choices: [(word: String, value: Value)]
@@ -97,13 +98,14 @@ extension CatalogReader {
         }
     }
 
-    /// Returns the name of the environment variable that holds a secret. Returns nil, with a fault, for another text.
+    /// Returns the name of the environment variable with a secret. Returns nil, and adds a fault, if the text is no
+    /// such name.
     mutating func settingName(_ node: YAMLNode, called name: String) -> String? {
         guard let text = text(node, called: name, maximum: CatalogLimits.nameLength) else { return nil }
         let isName = text.utf8.enumerated().allSatisfy { index, byte in
             (0x41...0x5A).contains(byte) || index > 0 && ((0x30...0x39).contains(byte) || byte == 0x5F)
         }
-        // A text that looks like no name may be the secret itself, so the fault does not repeat the text.
+        // The text may be the secret itself, so the fault does not contain it.
         guard isName else {
             fail(node.position, "`\(name)` must be the name of a setting (A-Z, 0-9 and _, a letter first), not a value")
             return nil

@@ -1,9 +1,9 @@
 import Fulfillment
 
-/// Turns the catalog file's YAML text into a `Catalog`, or throws every fault of the file. An import stores the text
-/// unchanged and reads it back by the same rules, so the same text gives the same catalog.
+/// Turns the text of a catalog file into a `Catalog`, or throws every fault of the file. An import stores the unchanged
+/// text. Reading it again gives an equal catalog.
 package enum CatalogFile {
-    /// - Parameter version: the number of the import, which becomes the catalog's version.
+    /// - Parameter version: the number of the import, which is the catalog's version.
     package static func parse(_ text: String, version: Int64) throws(CatalogFaults) -> Catalog {
         let start = TextPosition(line: 1, column: 1)
         guard text.utf8.count <= CatalogLimits.fileSize else {
@@ -27,7 +27,7 @@ package enum CatalogFile {
         return Catalog(version: version, apps: apps)
     }
 
-    /// Returns the file's text, for parsing and storing.
+    /// Returns the text of the file, which the import parses and stores.
     package static func load(_ path: String) throws(CatalogFaults) -> String {
         do throws(BoundedFile.Fault) {
             return try BoundedFile.readText(path, limit: CatalogLimits.fileSize)

@@ -1,10 +1,11 @@
 import Encodings
 import Fulfillment
 
-/// Reads a product's payload: YAML as compact JSON, with the file's order of keys and the numbers' own digits.
+/// Reads a product's payload, and writes it as compact JSON. Keys keep the order of the file, and numbers keep their
+/// digits.
 ///
-/// Scalars follow YAML 1.2's core schema: only `true` and `false` are booleans; `yes`, `on`, dates and times are text.
-/// A number that older YAML readers take for another number (`010`, `1_000`, `0x1F`) is a fault.
+/// Scalars have the types of YAML 1.2's core schema. Only `true` and `false` are booleans; `yes`, `on`, dates and times
+/// are text. A number that YAML 1.1 reads as another number (`010`, `1_000`, `0x1F`) is a fault.
 extension CatalogReader {
     mutating func payload(_ node: YAMLNode) -> String? {
         switch node.content {

@@ -81,6 +81,6 @@ extension CatalogReader {
 }
 
 extension Collection where Element: RawRepresentable, Element.RawValue == String {
-    /// Each value with its word in the file.
+    /// Each value with its word in the catalog file.
     var named: [(word: String, value: Element)] { map { ($0.rawValue, $0) } }
 }

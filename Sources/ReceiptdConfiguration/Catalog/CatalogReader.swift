@@ -1,7 +1,8 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Reads a YAML tree as a catalog. Each fault is collected, and reading goes on with the default in place of the value.
+/// Turns a YAML tree into a catalog. It collects each fault, and continues with the default in place of the faulty
+/// value.
 struct CatalogReader {
     private(set) var faults: [CatalogFault]
 

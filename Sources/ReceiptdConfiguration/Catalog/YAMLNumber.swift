@@ -1,10 +1,11 @@
-/// The number in a plain scalar, by YAML 1.2's core schema (https://yaml.org/spec/1.2.2/#1032-tag-resolution).
+/// The number in a plain scalar, after YAML 1.2's core schema (https://yaml.org/spec/1.2.2/#1032-tag-resolution).
 enum YAMLNumber: Equatable {
-    /// The number in JSON's notation, digit for digit.
+    /// The number in JSON's notation, with the same digits as in the file.
     case number(String)
-    /// An infinity, not-a-number, or a number beyond 64-bit floating point.
+    /// Infinity, not-a-number, or a number outside the range of 64-bit floating point.
     case notFinite
-    /// An octal, hexadecimal or binary number, or a leading zero or underscores: YAML 1.1 and 1.2 disagree.
+    /// A number that YAML 1.1 and 1.2 read differently: octal, hexadecimal, binary, with a leading zero or with
+    /// underscores.
     case ambiguous
     case text
 
@@ -39,12 +40,12 @@ enum YAMLNumber: Equatable {
         var json = (isNegative ? "-" : "") + (whole.isEmpty ? "0" : String(whole))
         if let fraction { json += "." + (fraction.isEmpty ? "0" : String(fraction)) }
         json += exponent
-        // A whole number of any length is exact. A number with a fraction or an exponent is a floating-point number.
+        // A whole number of any length is exact. Any other number is read as floating point.
         let isFinite = fraction == nil && exponent.isEmpty || Double(json)?.isFinite == true
         self = isFinite ? .number(json) : .notFinite
     }
 
-    /// Returns the exponent; an empty text if the tail is empty; nil if the tail is no exponent.
+    /// Returns the exponent; empty text if `tail` is empty; nil if `tail` is no exponent.
     private static func exponent(_ tail: Substring) -> String? {
         if tail.isEmpty { return "" }
         guard tail.first == "e" || tail.first == "E" else { return nil }

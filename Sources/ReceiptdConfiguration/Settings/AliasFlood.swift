@@ -1,13 +1,13 @@
-/// Finds a text with more YAML aliases than a mistake would bring.
+/// Finds a text with more YAML aliases than anybody writes by mistake.
 ///
-/// The composition reports every alias as a fault. Before that, the YAML library compares keys by what their aliases
-/// expand to, which a few dozen aliases make endless. This cheap check errs only for prose with many words that begin
+/// The composition reports each alias as a fault. Before that, the YAML library expands aliases to compare keys, which
+/// takes forever for a few dozen of them. This check is cheap. It is wrong only for prose with many words that begin
 /// with an asterisk.
 enum AliasFlood {
-    /// The most aliases. With 16 a value grows by no more than about a thousandfold.
+    /// The most aliases. 16 of them make a value at most about a thousand times larger.
     static let maximum = 16
 
-    /// Returns the place of the first alias beyond the maximum; nil if there is none.
+    /// Returns the position of the first alias beyond the maximum; nil if there is none.
     static func position(in text: String) -> TextPosition? {
         var text = text
         return text.withUTF8 { bytes in
@@ -33,7 +33,7 @@ enum AliasFlood {
         var end = index + 1
         while end < bytes.count, isNameByte(bytes[end]) { end += 1 }
         guard end > index + 1 else { return false }
-        // A byte above ASCII may begin a line break of YAML 1.1, which has three such breaks.
+        // A byte above ASCII may begin one of the three line breaks that YAML 1.1 adds.
         return end == bytes.count || bytes[end] >= 0x80 || " \t\r\n?:,]}%@`".utf8.contains(bytes[end])
     }
 

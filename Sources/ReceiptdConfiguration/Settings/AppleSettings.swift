@@ -1,30 +1,30 @@
 import AppleProofs
 import Foundation
 
-/// The settings for reaching Apple. The default addresses are Apple's own
+/// The settings for requests to Apple. The default addresses are Apple's
 /// (https://developer.apple.com/documentation/appstorereceipts/verifyreceipt,
 /// https://developer.apple.com/documentation/appstoreserverapi).
 package struct AppleSettings: Sendable {
-    /// Whole URLs.
+    /// The whole URL of verifyReceipt.
     package var verifyReceiptProductionURL = "https://buy.itunes.apple.com/verifyReceipt"
     package var verifyReceiptSandboxURL = "https://sandbox.itunes.apple.com/verifyReceipt"
-    /// The part before `/inApps/`, without a slash at its end.
+    /// The URL of the App Store Server API up to `/inApps/`, without a slash at the end.
     package var serverAPIProductionURL = "https://api.storekit.apple.com"
     package var serverAPISandboxURL = "https://api.storekit-sandbox.apple.com"
-    /// The seconds that one request may take.
+    /// The time-out of a request, in seconds.
     package var timeoutSeconds = 10.0
-    /// The most requests in flight from one replica.
+    /// The most requests of one replica in flight.
     package var maxConcurrency = 256
-    /// The most requests per second of all replicas together, for each app and endpoint; 0 means no limit. The sandbox
-    /// has a tenth of it.
+    /// The most requests per second of all replicas together, for each app and endpoint; 0 for no limit. The limit for
+    /// the sandbox is a tenth of it.
     package var maxRequestsPerSecond = 0.0
-    /// The local refusals a minute that each replica checks with Apple; 0 checks none.
+    /// The most local refusals per minute that each replica checks with Apple; 0 checks none.
     package var localRefusalChecksPerMinute = 6
-    /// The path of PEM roots for TLS to Apple; nil for the system's roots.
+    /// The path of a PEM file with the roots for TLS to Apple; nil for the system's roots.
     package var caFile: String?
-    /// The path of PEM roots for receipt and JWS signatures; nil for Apple's roots.
+    /// The path of a PEM file with the roots for signatures of receipts and JWS; nil for Apple's roots.
     package var rootCertificatesFile: String?
-    /// The roots in `rootCertificatesFile`, or Apple's own without a file.
+    /// The roots in `rootCertificatesFile`; Apple's roots if that is nil.
     package var roots = AppleRoots.builtIn
 }
 
@@ -32,7 +32,7 @@ extension AppleSettings {
     /// The number of roots that are not Apple's.
     package var foreignRoots: Int { roots.foreignCount }
 
-    /// The settings whose address is Apple's own.
+    /// The settings that contain an address of Apple.
     var apples: [SettingName] {
         let addresses: [(SettingName, String)] = [
             (.appleVerifyReceiptProductionURL, verifyReceiptProductionURL),

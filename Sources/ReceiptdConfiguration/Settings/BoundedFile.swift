@@ -1,13 +1,13 @@
 import Foundation
 
-/// Reads a whole small file, or throws the reason why the file cannot be read.
+/// Reads a small file whole, or throws the reason why it cannot.
 package enum BoundedFile {
-    /// The reason why a file was not read, without any of its contents.
+    /// The reason why a file was not read. It contains nothing of the file's content.
     package struct Fault: Error, Sendable, Equatable {
         package let message: String
     }
 
-    /// - Parameter limit: the most bytes. A longer file is a fault, and the rest of the file stays unread.
+    /// - Parameter limit: the most bytes. A larger file is a fault.
     package static func read(_ path: String, limit: Int) throws(Fault) -> [UInt8] {
         guard let file = fopen(path, "rb") else { throw systemFault() }
         defer { fclose(file) }
@@ -18,7 +18,7 @@ package enum BoundedFile {
             bytes.append(contentsOf: chunk[..<count])
             guard bytes.count <= limit else { throw Fault(message: "is larger than \(limit) bytes") }
             if count < chunk.count {
-                // `fopen` opens a directory, and only reading from it fails.
+                // `fopen` can open a directory. Only reading from it fails.
                 guard ferror(file) == 0 else { throw systemFault() }
                 return bytes
             }

@@ -1,9 +1,9 @@
 /// The settings of `receiptd console`.
 package struct ConsoleSettings: Sendable {
     package enum Role: String, CaseIterable, Sendable {
-        /// The user may look at everything but the sessions.
+        /// The user may see everything but the sessions, and may change nothing.
         case read
-        /// The user may also change things.
+        /// The user may see everything and make changes.
         case operate
     }
 
@@ -20,13 +20,14 @@ package struct ConsoleSettings: Sendable {
     }
 
     package var http = HTTPSettings(port: 8091)
-    /// The hosts beside the console's own address that browsers name, such as a proxy's, in lower case.
+    /// The hosts to which browsers may send requests, beside the console's own address, in lower case. A proxy's is
+    /// one.
     package var hosts: Set<String> = []
     package var users: [User] = []
 
     package init() {}
 
-    /// Throws if the console is reachable from other machines and has no users.
+    /// Throws if other machines can reach the console and it has no users.
     package func requireUsers() throws(SettingsFaults) {
         guard users.isEmpty, !http.isOnLoopback else { return }
         let host = SettingName.consoleHTTPHost.rawValue
@@ -37,7 +38,7 @@ package struct ConsoleSettings: Sendable {
     }
 }
 
-/// Reads the setting of the console's users, one `name:role:hash` a line.
+/// Reads the setting with the console's users. Each line is `name:role:hash`.
 enum ConsoleUserList {
     static let requirement =
         "lines of name:role:hash: a name of 1 to 64 characters without colons and white space, each once; the role "
@@ -45,12 +46,12 @@ enum ConsoleUserList {
     private static let maximumName = 64
     private static let maximumUsers = 1_000
 
-    /// Returns nil if a line is faulty, and not which line: the text may hold a password, which must not get into the
-    /// log.
+    /// Returns nil if a line is faulty. The fault does not say which line, because the line may contain a password,
+    /// which must not be logged.
     static func parse(_ text: String) -> [ConsoleSettings.User]? {
         var users: [ConsoleSettings.User] = []
         var names: Set<String> = []
-        // Swift takes "\r\n" for one character.
+        // "\r\n" is one character in Swift.
         for line in text.split(whereSeparator: \.isNewline) where !line.allSatisfy(\.isWhitespace) {
             let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 3, isName(parts[0]), let role = ConsoleSettings.Role(rawValue: parts[1]),

@@ -3,15 +3,16 @@ import NamesAndTimes
 
 /// The settings of `receiptd intake`.
 package struct IntakeSettings: Sendable {
-    /// The apps whose notifications the intake takes.
+    /// The apps whose notifications the intake accepts.
     package enum Apps: Sendable, Equatable {
-        /// The setting is absent: on a loopback address the intake takes all apps, and elsewhere this is a fault.
+        /// The setting is missing. An intake on a loopback address then accepts all apps. On any other address this is
+        /// a fault.
         case unnamed
-        /// The setting is `*`: the intake takes notifications of every app.
+        /// The setting is `*`: the intake accepts the notifications of all apps.
         case all
         case named(Set<BundleID>)
 
-        /// The apps' ids; nil for all apps.
+        /// The bundle ids of the apps; nil for all apps.
         package var bundleIDs: Set<BundleID>? {
             if case .named(let names) = self { names } else { nil }
         }
@@ -29,7 +30,7 @@ package struct IntakeSettings: Sendable {
     package var http = HTTPSettings(port: 8090)
     package var apps = Apps.unnamed
 
-    /// Throws if the intake is reachable from other machines and the setting names no apps.
+    /// Throws if other machines can reach the intake and the setting is missing.
     package func requireApps() throws(SettingsFaults) {
         guard apps == .unnamed, !http.isOnLoopback else { return }
         let host = SettingName.intakeHTTPHost.rawValue
@@ -44,7 +45,7 @@ package struct IntakeSettings: Sendable {
     static let requirement = "bundle ids separated by commas, none of them empty, or * alone for every app"
     fileprivate static let everyApp = "*"
 
-    /// Returns nil if `text` is no list of bundle ids.
+    /// Returns the apps in the setting's text; nil if the text is no list of bundle ids.
     static func apps(in text: String) -> Apps? {
         let names = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.trimmed) }
         if names == [everyApp] { return .all }

@@ -1,21 +1,22 @@
 import Kafka
 
-/// The properties of librdkafka's clients: receiptd's own first, then the operator's.
+/// The properties of librdkafka's clients. receiptd's own come first, then the operator's.
 package struct KafkaClientProperties {
-    /// Kilobytes of prefetched records. An answer of each broker may come on top.
+    /// The most kilobytes of prefetched records. One response of each broker may come on top.
     static let prefetchKilobytes = 4096
-    /// Bytes of one broker's answer to a fetch, before unpacking: compressed receipts take several times as much in
-    /// memory.
+    /// The most bytes of a broker's response to a fetch, before decompression. Compressed receipts take several times
+    /// as much memory.
     static let fetchBytes = 2 * 1024 * 1024
-    /// Bytes of one broker's whole answer, which exceeds `fetchBytes` if a single batch does. Also the bytes that one
-    /// Zstandard batch may unpack to; `UnpackingLimit` bounds all batches of an answer.
+    /// The most bytes of a whole response, which is larger than `fetchBytes` if one batch is. Also the most bytes of
+    /// one decompressed Zstandard batch. `UnpackingLimit` limits all batches of a response together.
     static let answerBytes = 64 * 1024 * 1024
-    /// Bytes of one record to the dead-letter topic. If the broker's own limit refuses the record, an excerpt follows.
+    /// The most bytes of a record on the dead-letter topic. If the broker refuses it as too large, an excerpt is
+    /// published.
     static let maximumRecordBytes = 16 * 1024 * 1024
 
-    /// Milliseconds after which a consumer looks again for an optional topic that did not exist.
+    /// The milliseconds after which a consumer looks again for a missing optional topic.
     static let topicRefreshMilliseconds = 30_000
-    /// Kilobytes of prefetched records of an optional topic, which has few records.
+    /// The most kilobytes of prefetched records of an optional topic, which has few records.
     static let notificationsPrefetchKilobytes = 2_048
 
     package let settings: KafkaSettings
@@ -37,19 +38,20 @@ package struct KafkaClientProperties {
                 ("fetch.wait.max.ms", "100"),
                 ("fetch.error.backoff.ms", "50"),
                 ("queued.max.messages.kbytes", String(Self.prefetchKilobytes)),
-                // The event at a partition's end shows that the consumer may read the partition.
+                // This event at the end of a partition shows that the client may read the partition.
                 ("enable.partition.eof", "true"),
             ] + Self.fetchBackoff(KafkaLibrary.version) + fetchLimit + settings.properties.pairs)
     }
 
-    /// Returns the pause of a fetch while enough records are prefetched; librdkafka's default is a second. Before 2.2
-    /// librdkafka lacks the property, and the worker wakes the fetching threads instead.
+    /// Returns the pause between fetches while enough records are prefetched. librdkafka's default is a second.
+    /// librdkafka before 2.2 does not have this property, so the worker wakes its fetching threads instead.
     static func fetchBackoff(_ version: Int32) -> [(name: String, value: String)] {
         version >= 0x0202_0000 ? [("fetch.queue.backoff.ms", "10")] : []
     }
 
-    /// The sizes of fetches, unless the operator gives one of them; librdkafka then derives the others. It takes no
-    /// `fetch.max.bytes` below `message.max.bytes`, and no `receive.message.max.bytes` below `fetch.max.bytes`.
+    /// The sizes of fetches; empty if the operator sets one of them, from which librdkafka derives the others.
+    /// librdkafka refuses a `fetch.max.bytes` below `message.max.bytes`, and a `receive.message.max.bytes` below
+    /// `fetch.max.bytes`.
     private var fetchLimit: [(name: String, value: String)] {
         let related: Set = ["message.max.bytes", "fetch.max.bytes", "receive.message.max.bytes"]
         if settings.properties.pairs.contains(where: { related.contains($0.name) }) { return [] }
@@ -64,7 +66,8 @@ package struct KafkaClientProperties {
 
     package var consumptionConsumer: KafkaProperties { consumer(inGroup: settings.consumptionGroupID) }
 
-    /// Makes the properties of a consumer in a group of its own, which looks sooner for its optional topic.
+    /// Returns the properties of a consumer of an optional topic, in a group of its own. It looks for a missing topic
+    /// sooner.
     private func consumer(inGroup group: String) -> KafkaProperties {
         var properties = consumer
         properties["group.id"] = group

@@ -1,9 +1,9 @@
-/// The pairs of `KAFKA_PROPERTIES`, written `name=value;name=value`. Spaces around names and values, and empty
-/// segments, do not count; a value may hold `=`. The separator is the byte even before a combining mark, because
-/// librdkafka sees bytes.
+/// The properties in `KAFKA_PROPERTIES`, written as `name=value;name=value`. White space around names and values is
+/// ignored, and so are empty segments. A value may contain `=`. A separator counts even before a combining mark,
+/// because librdkafka reads bytes.
 package struct KafkaPropertyList {
     package private(set) var pairs: [(name: String, value: String)] = []
-    /// The faults as sentences, which hold names and never values.
+    /// The faults as sentences. They contain names, and never values.
     private(set) var faults: [String] = []
 
     package init(_ text: String) {
@@ -13,7 +13,8 @@ package struct KafkaPropertyList {
             let segment = Substring(bytes).trimmed
             if segment.isEmpty { continue }
             guard let equals = segment.utf8.firstIndex(of: UInt8(ascii: "=")) else {
-                // The segment may be the rest of a password with a semicolon, so the fault gives only its number.
+                // The segment may be the rest of a password that contains a semicolon. So the fault has only the
+                // segment's number.
                 faults.append("segment \(index + 1) has no '=': it must be name=value")
                 continue
             }

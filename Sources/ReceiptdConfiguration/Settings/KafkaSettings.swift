@@ -1,10 +1,10 @@
 import Kafka
 
 package struct KafkaSettings: Sendable {
-    /// The brokers as `host:port`, comma separated; empty if the setting is absent and the command needs no Kafka.
+    /// The brokers as `host:port`, separated by commas; empty if the setting is missing and the command needs no Kafka.
     package var bootstrapServers = ""
     package var groupID = "receiptd"
-    /// Further librdkafka properties in the operator's order. Their values may be secrets.
+    /// The operator's librdkafka properties, in their order. Their values may be secret.
     package var properties = KafkaProperties()
     package var submissionsTopic = "receipt-submissions"
     package var outcomesTopic = "receipt-outcomes"
@@ -12,13 +12,13 @@ package struct KafkaSettings: Sendable {
     package var notificationsTopic = "app-store-notifications"
     package var accountsTopic = "player-accounts"
     package var consumptionTopic = "receipt-consumption"
-    /// The further topics have groups of their own: members of one group with different topics would rebalance each
-    /// other.
+    /// Each further topic has a consumer group of its own. In one group, a consumer of one topic would cause rebalances
+    /// for the consumers of the others.
     package var notificationsGroupID: String { groupID + "-notifications" }
     package var accountsGroupID: String { groupID + "-accounts" }
     package var consumptionGroupID: String { groupID + "-consumption" }
 
-    /// The topics beside the submissions. A dead letter of such a topic goes back to that topic.
+    /// The topics beside the submissions topic. A redriven dead letter returns to the one that it came from.
     package var batchedTopics: Set<String> { [notificationsTopic, accountsTopic, consumptionTopic] }
 
     package init() {}

@@ -1,14 +1,14 @@
 import Encodings
 
 /// The scrypt hash of a password in the PHC string format, `$scrypt$ln=15,r=8,p=1$salt$hash`, with base64 without
-/// padding. The hash does not reveal the password, and is kept secret all the same.
+/// padding. receiptd treats the hash as a secret too.
 package struct PasswordHash: Sendable, Equatable {
-    /// The cost is `2^logRounds` rounds of `128 * blockSize` bytes, `parallelism` times. The range is bounded because
-    /// each try at signing in pays the cost.
+    /// The cost is `2^logRounds` rounds over `128 * blockSize` bytes, `parallelism` times. The ranges are small,
+    /// because each sign-in costs as much.
     package static let logRoundsRange = 10...17
     package static let blockSizeRange = 1...16
     package static let parallelismRange = 1...4
-    /// Bytes of the salt and of the hash.
+    /// The number of bytes of the salt; `digestRange` is that of the hash.
     private static let saltRange = 8...64
     private static let digestRange = 16...64
 
@@ -26,7 +26,7 @@ package struct PasswordHash: Sendable, Equatable {
         self.digest = digest
     }
 
-    /// Returns nil if `text` is no such hash, perhaps a plain password, or if a try would cost too much.
+    /// Returns nil if `text` is no such hash (it may be a password), or if the cost is too high.
     package init?(_ text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt" else { return nil }
@@ -48,7 +48,7 @@ package struct PasswordHash: Sendable, Equatable {
         return range.contains(number) ? number : nil
     }
 
-    /// The hash's text in `CONSOLE_USERS`.
+    /// The hash in the form of `CONSOLE_USERS`.
     package var text: String {
         func base64(_ bytes: [UInt8]) -> String { Base64.encode(bytes).replacing("=", with: "") }
         return "$scrypt$ln=\(logRounds),r=\(blockSize),p=\(parallelism)$\(base64(salt))$\(base64(digest))"

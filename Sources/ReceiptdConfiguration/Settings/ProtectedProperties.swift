@@ -1,18 +1,18 @@
-/// The librdkafka properties that receiptd's guarantees depend on. An operator may give them only with receiptd's own
-/// value
+/// The librdkafka properties on which receiptd's guarantees depend. The operator may set them only to receiptd's value
 /// (https://github.com/confluentinc/librdkafka/blob/v2.0.2/CONFIGURATION.md).
 struct ProtectedProperties {
-    /// The version, 2.10, from which commits are safe during cooperative rebalances, in the form of
+    /// The first librdkafka version with safe commits during cooperative rebalances: 2.10, in the form of
     /// `rd_kafka_version()`.
     static let safeCooperativeVersion: Int32 = 0x020A_0000
-    /// The most requests in flight with which an idempotent producer keeps the order.
+    /// The most requests in flight with which an idempotent producer keeps the order of records.
     static let maximumRequestsInFlight = 5
 
     let bootstrapServers: String
     let groupID: String
     let libraryVersion: Int32
 
-    /// The names of a property, synonyms included, and the texts of receiptd's own value, the usual text first.
+    /// The names of each property with its synonyms, and the texts that mean receiptd's value. The usual text comes
+    /// first.
     private static let fixed: [(names: [String], values: [String])] = [
         (["enable.auto.commit", "auto.commit.enable"], ["false", "f", "0"]),
         (["enable.auto.offset.store"], ["false", "f", "0"]),
@@ -27,8 +27,8 @@ struct ProtectedProperties {
         (["group.protocol"], ["classic"]),
     ]
 
-    /// Returns the property's fault in words that follow its name; nil if there is none. The words hold only receiptd's
-    /// value.
+    /// Returns the fault of a property, as words that follow its name; nil if there is none. The words contain only
+    /// receiptd's value.
     func fault(of name: String, value: String) -> String? {
         let given = value
         let value = given.lowercased()

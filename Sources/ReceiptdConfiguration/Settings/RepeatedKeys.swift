@@ -2,10 +2,10 @@ import Yams
 
 /// Finds every key that its mapping has more than once.
 ///
-/// The YAML library stops at the first repeated key. To find all faults of the file at once, the key gets a mark, a
-/// private-use character before its name, and the library parses the text again.
+/// The YAML library stops at the first repeated key. To find all faults of the file, this type puts a mark, which is a
+/// private-use character, before that key. Then the library parses the text again.
 struct RepeatedKeys {
-    /// The most repeated keys that get a mark, because each costs a pass over the text. The next one is the last fault.
+    /// The most keys that get a mark, because each needs another parse. The next repeated key is the last fault.
     static let maximum = 20
     private static let firstMark: UInt32 = 0xE000
 
@@ -17,13 +17,13 @@ struct RepeatedKeys {
         (firstMark..<firstMark + UInt32(maximum)).contains(scalar.value)
     }
 
-    /// Returns the key's name without its mark.
+    /// Returns the name of a key without its mark.
     static func originalName(_ name: String) -> String {
         guard let first = name.unicodeScalars.first, isMark(first) else { return name }
         return String(name.unicodeScalars.dropFirst())
     }
 
-    /// Returns the place in the original file.
+    /// Returns the position in the original file.
     func original(_ mark: Mark?) -> TextPosition {
         guard let mark else { return TextPosition(line: 1, column: 1) }
         let marks = markedLines[mark.line]?.prefix(mark.column - 1).count(where: Self.isMark) ?? 0
@@ -35,10 +35,10 @@ struct RepeatedKeys {
         return YAMLFault(position: original(mark), message: "\(list) is in one mapping more than once")
     }
 
-    /// Returns the text with a mark in the key at `mark`; nil if the key cannot be renamed safely.
+    /// Returns the text with a mark before the key at this position; nil if the key cannot be marked safely.
     mutating func renaming(in text: String, at mark: Mark) -> String? {
         guard count < Self.maximum, let new = Unicode.Scalar(Self.firstMark + UInt32(count)) else { return nil }
-        // In a file with private-use characters of its own, marks and text could not be told apart.
+        // If the file contains private-use characters, nobody can tell them from marks.
         if count == 0, text.unicodeScalars.contains(where: Self.isMark) { return nil }
         var scalars = text.unicodeScalars
         guard var index = Self.index(line: mark.line, column: mark.column, in: scalars) else { return nil }
@@ -54,7 +54,7 @@ struct RepeatedKeys {
         return String(scalars)
     }
 
-    /// Whether the YAML library counts the character as a line break. CR LF is one character in Swift.
+    /// Returns true for a line break of the YAML library. (In Swift, CR LF is one character.)
     private static func isBreak(_ scalar: Unicode.Scalar) -> Bool {
         ["\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"].contains(scalar)
     }

@@ -1,4 +1,4 @@
-/// A setting whose value is shown nowhere: not printed, not interpolated, not dumped.
+/// A secret value. Printing, interpolating or dumping it does not show the value.
 package struct Secret: Sendable, Equatable {
     package let value: String
 

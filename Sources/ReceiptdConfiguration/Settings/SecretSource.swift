@@ -1,7 +1,8 @@
-/// Reads secrets by name from the environment: from `NAME`, or from the file in `NAME_FILE`. The credentials that the
-/// catalog names come only from here. A file is read at each use, so that a rotated secret takes effect.
+/// Reads secrets by name: from the environment variable `NAME`, or from the file whose path is in `NAME_FILE`. The
+/// credentials that the catalog names have no other source. A file is read at each use, so that a changed secret takes
+/// effect.
 package struct SecretSource: Sendable {
-    /// Bytes of a secret's file.
+    /// The most bytes of a secret's file.
     static let maximumFileSize = 65_536
 
     private let environment: [String: String]
@@ -10,18 +11,18 @@ package struct SecretSource: Sendable {
         self.environment = environment
     }
 
-    /// Returns nil if the secret is not set, or if `read` fails.
+    /// Returns the secret; nil if it is not set or cannot be read.
     package func secret(named name: String) -> String? {
         guard case .success(let secret) = read(name) else { return nil }
         return secret?.value
     }
 
-    /// Returns nil if the secret is not set.
+    /// Returns the secret; nil if it is not set.
     package func read(_ name: String) -> Result<Secret?, SettingsFault> {
         Self.resolve(name, value: environment[name], file: environment[name + "_FILE"])
     }
 
-    /// Resolves a secret from its value or its file. Empty text counts as not set.
+    /// Returns a secret from its value or its file. An empty text counts as not set.
     static func resolve(
         _ name: String, value: String?, file: String?, line: Int? = nil
     ) -> Result<Secret?, SettingsFault> {
@@ -54,7 +55,7 @@ extension String? {
 }
 
 extension String {
-    /// The text without one newline at its end, `\n` or `\r\n`.
+    /// The text without a newline (`\n` or `\r\n`) at its end.
     fileprivate var withoutTrailingNewline: String {
         last == "\n" || last == "\r\n" ? String(dropLast()) : self
     }

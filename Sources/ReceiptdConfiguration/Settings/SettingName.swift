@@ -1,4 +1,4 @@
-/// The settings, by their names in the environment.
+/// The settings. The raw value is the name in the environment.
 package enum SettingName: String, CaseIterable, Sendable {
     case kafkaBootstrapServers = "KAFKA_BOOTSTRAP_SERVERS"
     case kafkaGroupID = "KAFKA_GROUP_ID"
@@ -48,13 +48,13 @@ package enum SettingName: String, CaseIterable, Sendable {
     case logLevel = "LOG_LEVEL"
     case logFormat = "LOG_FORMAT"
 
-    /// Whether the value is never shown and may come from the file in `NAME_FILE`.
+    /// True if the value must not be shown, and may come from a file that `NAME_FILE` names.
     var isSecret: Bool { [.databaseURL, .submissionSigningKeys, .consoleUsers].contains(self) }
 
     /// The name `NAME_FILE` of a secret; nil for other settings.
     var fileVariant: String? { isSecret ? rawValue + "_FILE" : nil }
 
-    /// The ways to give the setting, for messages about a missing one.
+    /// The ways to set the setting, for the message about a missing one.
     var waysToGive: String {
         let path = Self.path(of: rawValue).split(separator: ".").map(String.init)
         let inFile = path.count == 2 ? "\(path[0]): { \(path[1]): … }" : rawValue
@@ -62,8 +62,8 @@ package enum SettingName: String, CaseIterable, Sendable {
         return "set \(names) in the environment, or \(inFile) in the file of --config"
     }
 
-    /// Returns the path in the settings file for a name of the environment. The first word is the section, and the
-    /// other words in camel case are the key. Acronyms are ordinary words (`serverApiProductionUrl`).
+    /// Returns the path in the settings file for a name in the environment. The first word is the section. The other
+    /// words, in camel case, are the key. An acronym is an ordinary word (`serverApiProductionUrl`).
     package static func path(of name: String) -> String {
         let words = name.lowercased().split(separator: "_").map(String.init)
         guard let section = words.first else { return "" }
@@ -73,7 +73,7 @@ package enum SettingName: String, CaseIterable, Sendable {
         return "\(section).\(key.joined())"
     }
 
-    /// The names by their paths in the settings file.
+    /// The names in the environment, by path in the settings file.
     static let namesByPath: [String: String] = {
         let names = allCases.flatMap { [$0.rawValue, $0.fileVariant].compactMap { $0 } }
         return Dictionary(uniqueKeysWithValues: names.map { (path(of: $0), $0) })

@@ -4,7 +4,7 @@ import Kafka
 import Logging
 
 extension Settings {
-    /// A setting that a command needs.
+    /// A group of settings that a command needs.
     package enum Requirement: Sendable, Hashable {
         case kafka
         case database
@@ -12,19 +12,20 @@ extension Settings {
         fileprivate var setting: SettingName { self == .kafka ? .kafkaBootstrapServers : .databaseURL }
     }
 
-    /// Reads the settings from the environment and, where the environment lacks one, from a YAML file. No other code
-    /// does.
+    /// Reads the settings from the environment. For a setting that the environment lacks, it reads a YAML file. No
+    /// other code reads settings.
     package struct Reader: Sendable {
         package var environment: [String: String]
         /// The path of the settings file; nil for none.
         package var file: String?
-        /// The version from `rd_kafka_version()`, because some properties are safe only from a release on.
+        /// librdkafka's version from `rd_kafka_version()`, because some properties are safe only from a later version
+        /// on.
         var libraryVersion: Int32 = KafkaLibrary.version
-        /// Returns librdkafka's own faults of the operator's properties. A message holds no value.
+        /// Returns the faults that librdkafka finds in the operator's properties. A message contains no value.
         var libraryFaults: @Sendable ([(name: String, value: String)]) -> [(name: String, message: String)] = { pairs in
             KafkaProperties(pairs).faults().map { ($0.name, $0.message) }
         }
-        /// Makes librdkafka clients of the settings. Returns librdkafka's reason if it refuses; nil if it makes them.
+        /// Makes librdkafka clients with these settings. Returns the reason if librdkafka refuses, and nil otherwise.
         var libraryRefusal: @Sendable (KafkaSettings) -> String? = { kafka in
             let clients = KafkaClientProperties(settings: kafka)
             return clients.consumer.refusal(of: .consumer) ?? clients.producer.refusal(of: .producer)
@@ -35,16 +36,16 @@ extension Settings {
             self.file = file
         }
 
-        /// Checks all settings, also the ones that the command does not need, and throws all faults together.
-        /// - Parameter trustingSampleRoots: whether the command grants nothing and so may trust the samples' roots. For
-        ///   other commands these roots are a fault beside an address of Apple's.
+        /// Reads all settings, and throws all faults together, even those of settings that the command does not need.
+        /// - Parameter trustingSampleRoots: true for a command that grants nothing, which may trust the samples' roots.
+        ///   For other commands these roots are a fault if an address is Apple's.
         package func read(
             requiring required: Set<Requirement>, trustingSampleRoots: Bool = false
         ) throws(SettingsFaults) -> Settings {
             let source = SettingsSource(environment: environment, file: file)
             var checks = SettingsChecks(source.values)
             var settings = Settings()
-            // An unreadable secret already has its fault.
+            // A secret that cannot be read already has a fault.
             let faulty = Set(source.faults.map(\.setting))
             for requirement in required where !checks.isSet(requirement.setting) {
                 let name = requirement.setting.rawValue
@@ -69,7 +70,7 @@ extension Settings {
             return settings
         }
 
-        /// Orders faults by the table of settings; faults of other names come first.
+        /// Sorts faults in the order of `SettingName`. Faults of unknown names come first.
         private static func inOrder(_ faults: [SettingsFault]) -> [SettingsFault] {
             let names = SettingName.allCases.map(\.rawValue)
             let ranks = faults.map { fault in
@@ -106,8 +107,8 @@ extension Settings {
             }
         }
 
-        /// Refuses the samples' published root with an Apple address. Anybody could make receipts that a real shop's
-        /// worker grants.
+        /// Refuses the samples' published root together with an address of Apple. Its key is public, so anybody could
+        /// make receipts that a real game's worker grants.
         private func refusePublishedRoot(_ checks: inout SettingsChecks, _ apple: AppleSettings) {
             let names = apple.apples.map(\.rawValue)
             guard apple.roots.holdsPublishedRoot, !names.isEmpty else { return }

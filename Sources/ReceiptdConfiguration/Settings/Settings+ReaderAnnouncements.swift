@@ -1,5 +1,5 @@
 extension Settings.Reader {
-    /// Reads the settings for Apple's announcements, and for receiptd's own questions to Apple.
+    /// Reads the settings for Apple's announcements, and for the checks that receiptd makes at Apple on its own.
     func readAnnouncements(_ checks: inout SettingsChecks, into settings: inout Settings) {
         checks.decimal(
             .notificationHistorySeconds, into: &settings.announcements.historySeconds, in: SettingsLimits.delaySeconds)

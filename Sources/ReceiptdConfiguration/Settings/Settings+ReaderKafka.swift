@@ -16,8 +16,8 @@ extension Settings.Reader {
         readProperties(&checks, into: &kafka)
     }
 
-    /// Adds a fault if librdkafka cannot make clients. Some faults of the operator's properties show only then: an
-    /// unreadable file, or a mechanism that this librdkafka lacks.
+    /// Adds a fault if librdkafka cannot make clients with the operator's properties. Only this shows some faults, such
+    /// as a file that cannot be read, or a mechanism that this librdkafka lacks.
     func tryClients(_ checks: inout SettingsChecks, _ kafka: KafkaSettings) {
         guard !kafka.properties.pairs.isEmpty, checks.faults.isEmpty, let refusal = libraryRefusal(kafka) else {
             return
@@ -26,14 +26,15 @@ extension Settings.Reader {
             .kafkaProperties, "librdkafka cannot make a client with these properties: \(ShownText.plain(refusal))")
     }
 
-    /// Returns the brokers. As in librdkafka, white space around the commas and a protocol before the host are allowed.
+    /// Returns the text with the brokers; nil if it is faulty. Like librdkafka it allows white space around commas, and
+    /// a protocol before the host.
     private static func bootstrapServers(_ text: String) -> String? {
         let servers = text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmed)
         let areSound = servers.allSatisfy { server in
             guard !server.isEmpty, server.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
                 return false
             }
-            // The port follows the last colon, unless that colon is in an IPv6 address without a port.
+            // The last colon precedes the port, unless it is in an IPv6 address without a port.
             guard let colon = server.lastIndex(of: ":"), !server.hasSuffix("]") else { return true }
             let port = server[server.index(after: colon)...]
             return colon > server.startIndex && port.utf8.allSatisfy { (0x30...0x39).contains($0) }

@@ -4,8 +4,8 @@ import Logging
 import NamesAndTimes
 
 extension Settings {
-    /// The settings and their values for the start-up log. It shows only whether secrets are set and how many, the
-    /// database's host and name, and the names of Kafka's further properties.
+    /// The settings and their values for the log at the start. It shows whether secrets are set and how many, the
+    /// database's host and name, and the names of the operator's Kafka properties.
     package var redactedSummary: [(String, String)] {
         let rows: [(SettingName, String)] = [
             (.kafkaBootstrapServers, kafka.bootstrapServers),
@@ -60,16 +60,16 @@ extension Settings {
     }
 }
 
-/// The part of a connection URI that may be shown.
+/// The part of a connection URI without secrets.
 enum DatabasePlace {
     private static let hidden = "(hidden)"
 
-    /// Returns host, port and database; `(hidden)` if a password could be among them.
+    /// Returns host, port and database; `(hidden)` if the text could contain a password.
     static func shown(_ url: Secret) -> String {
         guard let start = url.value.firstRange(of: "://")?.upperBound else { return url.value.isEmpty ? "" : hidden }
         let parts = url.value[start...].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = parts.count > 1 ? parts[1] : ""
-        // An unescaped '?' in a password leaves the '@' in the query.
+        // If a password contains an unescaped '?', the '@' is in the query.
         guard let address = parts.first, !query.contains("@") else { return hidden }
         var place = String(address.split(separator: "@", omittingEmptySubsequences: false).last ?? "")
         let host = query.split(separator: "&").first { $0.hasPrefix("host=") }?.dropFirst("host=".count)
@@ -80,7 +80,7 @@ enum DatabasePlace {
         return isPlain && hasNumericPorts(place) ? place : hidden
     }
 
-    /// Whether every port is a number. Another word after a colon may be a password whose host was forgotten.
+    /// Returns true if every port is a number. Another text after a colon may be a password, if the host was forgotten.
     private static func hasNumericPorts(_ place: String) -> Bool {
         place.prefix { $0 != "/" }.split(separator: ",").allSatisfy { host in
             guard let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") else { return true }

@@ -1,34 +1,34 @@
 import Fulfillment
 import Logging
 
-/// The checked settings of receiptd. Only `Settings.Reader` makes them. For the start-up log see `redactedSummary`.
+/// The checked settings of receiptd. Only `Settings.Reader` makes them.
 package struct Settings: Sendable {
     package var kafka = KafkaSettings()
     package var database = DatabaseSettings()
     package var apple = AppleSettings()
     package var retry = RetrySettings()
-    /// The most submissions in memory.
+    /// The most submissions in flight in one worker.
     package var maxInFlight = 2000
-    /// The keys that may sign a submission, any one of them; empty if workers check no signatures.
+    /// The keys for signatures of submissions. One valid signature is enough. Empty if workers check no signatures.
     package var submissionSigningKeys: [Secret] = []
-    /// The days after which receiptd forgets decided submissions.
+    /// The days for which receiptd keeps decided submissions.
     package var outcomeRetentionDays = 30
     /// The settings for Apple's announcements.
     package var announcements = AnnouncementSettings()
     package var servers = ServerSettings()
-    /// The seconds in which a stopping worker finishes the submissions in flight.
+    /// The seconds that a stopping worker has for the submissions in flight.
     package var shutdownGraceSeconds = 25.0
     package var log = LogSettings()
-    /// The warnings that receiptd logs when it starts.
+    /// The warnings that receiptd logs at the start.
     package var warnings: [SettingsWarning] = []
 }
 
 package struct DatabaseSettings: Sendable {
-    /// A libpq connection URI; empty if the setting is absent and the command needs no database.
+    /// The connection URI for libpq; empty if the setting is missing and the command needs no database.
     package var url = Secret("")
-    /// The path of the file with the URI; nil if the setting holds the URI itself.
+    /// The path of the file with the URI; nil if the setting itself is the URI.
     package var urlFile: String?
-    /// The URI that the file holds now, for the next connection; nil without a file, or if the file holds no URI.
+    /// The URI in the file now, for the next connection; nil without a file, or if the file contains no URI.
     package var latestURL: Secret? {
         guard let urlFile,
             case .success(let secret) = SecretSource.resolve(
@@ -37,41 +37,41 @@ package struct DatabaseSettings: Sendable {
         return secret.flatMap { Self.uri($0.value) }
     }
 
-    /// Returns nil if the text is no URI.
+    /// Returns the URI; nil if the text is none.
     static func uri(_ text: String) -> Secret? {
         let isURI = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
         return isURI && !text.unicodeScalars.contains { $0.value < 0x20 } ? Secret(text) : nil
     }
     /// The number of connections.
     package var poolSize = 4
-    /// Whether sessions use prepared statements. PgBouncer in transaction mode needs false before its version 1.21.
+    /// True if sessions use prepared statements. PgBouncer before 1.21 needs false in transaction mode.
     package var usesPreparedStatements = true
-    /// The most seconds that a writer waits behind a small batch, if other decisions are likely to come meanwhile.
+    /// The longest time that a writer waits for further decisions to join a small batch, in seconds.
     package var gatheringSeconds = 0.025
 }
 
 package struct RetrySettings: Sendable {
-    /// The delays: from 0.5 s doubling to 300 s, and for doubtful answers over 600 s.
+    /// The delays between two tries. They double from 0.5 s to 300 s. For doubtful answers they cover 600 s.
     package var delay = RetryDelay()
-    /// Seconds after which a retrying submission leaves memory for PostgreSQL.
+    /// The seconds after which a worker parks a submission that it retries.
     package var parkAfterSeconds = 30.0
-    /// The most megabytes of unproven proofs, parked in the whole fleet. A megabyte is 1,000,000 bytes.
+    /// The most megabytes of parked proofs that are not proven, in the whole fleet. A megabyte is 1,000,000 bytes.
     package var unprovenMegabytes = 512
 
     package var unprovenBytes: Int64 { Int64(unprovenMegabytes) * 1_000_000 }
 
-    /// The longest delay that these settings make, in seconds.
+    /// The longest delay with these settings, in seconds.
     package var longestSeconds: Double { max(delay.maximumSeconds, delay.doubtSeconds, parkAfterSeconds) }
 }
 
 package struct AnnouncementSettings: Sendable {
-    /// Seconds between two rounds of Apple's notification history, for each app; 0 reads no history.
+    /// The seconds between two reads of Apple's notification history, for each app; 0 reads no history.
     package var historySeconds = 600.0
-    /// The days of history that the first round reads.
+    /// The days of the notification history that the first read covers.
     package var historyDays = 30
-    /// Seconds that an announced purchase waits for its submission.
+    /// The seconds for which an announced purchase waits for its submission.
     package var missedPurchaseSeconds = 900.0
-    /// Seconds that a refund request waits for the game's report.
+    /// The seconds for which a refund request waits for the game server's report.
     package var consumptionWaitSeconds = 3600.0
     package var intake = IntakeSettings()
 }
@@ -97,10 +97,10 @@ package struct ServerSettings: Sendable {
 
 package struct HTTPSettings: Sendable {
     package var host = "127.0.0.1"
-    /// The port; 0 takes a free one.
+    /// The port; 0 takes a free port.
     package var port = 8080
 
-    /// Whether only this machine can reach the server.
+    /// True if only this machine can reach the server.
     package var isOnLoopback: Bool { Self.isLoopback(host) }
 
     package static func isLoopback(_ host: String) -> Bool {

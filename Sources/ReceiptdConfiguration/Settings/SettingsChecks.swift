@@ -1,7 +1,7 @@
 import AppleProofs
 import Foundation
 
-/// Converts each setting's text to its type, and collects the faults.
+/// Converts the text of each setting to its type, and collects the faults.
 struct SettingsChecks {
     private let values: [SettingName: SettingsSource.Value]
     private(set) var faults: [SettingsFault] = []
@@ -21,7 +21,7 @@ struct SettingsChecks {
         warnings.append(SettingsWarning(kind: .value, setting: name.rawValue, message: message))
     }
 
-    /// Gives `target` the setting's value if the setting is set. Adds a fault if `convert` returns nil.
+    /// Sets `target` to the converted value if the setting is set. Adds a fault if `convert` returns nil.
     mutating func read<Value>(
         _ name: SettingName, into target: inout Value, mustBe requirement: String, _ convert: (String) -> Value?
     ) {
@@ -41,7 +41,7 @@ struct SettingsChecks {
         }
     }
 
-    /// Reads a decimal number without sign and exponent.
+    /// Reads a decimal number without a sign and without an exponent.
     mutating func decimal(_ name: SettingName, into target: inout Double, in range: ClosedRange<Double>) {
         let bounds = [range.lowerBound, range.upperBound].map { $0 == $0.rounded() ? "\(Int($0))" : "\($0)" }
         read(name, into: &target, mustBe: "a number from \(bounds[0]) to \(bounds[1])" + found(name)) { text in
@@ -63,7 +63,7 @@ struct SettingsChecks {
         }
     }
 
-    /// Reads an absolute http or https URL. A fault does not repeat the text, which might hold a password.
+    /// Reads an absolute http or https URL. The fault does not contain the text, which could contain a password.
     mutating func url(_ name: SettingName, into target: inout String, isBase: Bool) {
         let requirement = "an absolute http or https URL without user, query and fragment"
         read(name, into: &target, mustBe: requirement) { text in
@@ -95,7 +95,7 @@ struct SettingsChecks {
         }
     }
 
-    /// Reads the root certificates in the file at `path`.
+    /// Reads the root certificates in the file at `path`. Adds a fault if that fails.
     mutating func roots(_ name: SettingName, at path: String, into target: inout AppleRoots) {
         let text: String
         do throws(BoundedFile.Fault) {

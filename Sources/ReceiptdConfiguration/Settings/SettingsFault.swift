@@ -1,9 +1,9 @@
-/// A fault of the settings. The text never holds the value of a secret.
+/// A fault of the settings. Its text never contains a secret.
 package struct SettingsFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The setting's name in the environment; for an unknown key, the key in the file.
+    /// The setting's name in the environment. For an unknown key of the settings file, the key.
     package let setting: String
     package let message: String
-    /// The line in the settings file, from 1; nil if the value comes from elsewhere.
+    /// The line in the settings file, from 1; nil if the value has another source.
     let line: Int?
 
     init(_ setting: String, _ message: String, line: Int? = nil) {
@@ -22,13 +22,13 @@ package struct SettingsFault: Error, Sendable, Equatable, CustomStringConvertibl
     }
 }
 
-/// The faults of the settings, in the order in which settings are documented.
+/// The faults of the settings, in the order of `SettingName`.
 package struct SettingsFaults: Error, Sendable, Equatable, CustomStringConvertible {
     /// The exit code of the program: EX_CONFIG of sysexits.h.
     package static let exitCode: Int32 = 78
 
     package let faults: [SettingsFault]
-    /// The warnings about names that resemble a setting's, which may explain a missing setting.
+    /// The warnings about names like a setting's name, which may be the reason why a setting is missing.
     package var warnings: [SettingsWarning] = []
 
     /// One line for each fault and warning.

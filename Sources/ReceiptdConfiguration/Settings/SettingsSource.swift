@@ -1,4 +1,4 @@
-/// The settings' texts from the environment and the file, before any check.
+/// The texts of the settings from the environment and the settings file, before they are checked.
 struct SettingsSource {
     struct Value: Equatable {
         let text: String
@@ -9,10 +9,10 @@ struct SettingsSource {
     /// The faults of the settings file itself, and of secrets that cannot be read.
     private(set) var faults: [SettingsFault] = []
     private(set) var values: [SettingName: Value] = [:]
-    /// The paths of the files that hold secrets.
+    /// The paths of the files with secrets.
     private(set) var secretFiles: [SettingName: String] = [:]
 
-    /// The settings file's values by their environment names, `NAME_FILE` included.
+    /// The values in the settings file, by name in the environment, including `NAME_FILE`.
     private var fileValues: [String: Value] = [:]
 
     /// - Parameter file: the path of the settings file.
@@ -21,7 +21,7 @@ struct SettingsSource {
         for name in SettingName.allCases { gather(name, environment: environment) }
     }
 
-    /// The environment wins over the file; empty text counts as not set in both.
+    /// Stores the text of one setting. The environment overrides the file. An empty text counts as not set.
     private mutating func gather(_ name: SettingName, environment: [String: String]) {
         guard let fileVariant = name.fileVariant else {
             if let text = environment[name.rawValue], !text.isEmpty {
@@ -72,7 +72,7 @@ struct SettingsSource {
         }
     }
 
-    /// Returns the keys of a mapping. An empty section, perhaps with every line commented out, has no keys.
+    /// Returns the keys of a mapping. A section without any key is allowed.
     private mutating func entries(of node: YAMLNode, called name: String) -> [YAMLEntry] {
         switch node.content {
         case .mapping(let entries): return entries

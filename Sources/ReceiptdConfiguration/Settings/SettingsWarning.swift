@@ -1,26 +1,27 @@
-/// A warning that the settings look mistaken without being faulty. The text never holds the value of a secret.
+/// A warning about a setting that is valid but probably a mistake. Its text never contains a secret.
 package struct SettingsWarning: Sendable, Equatable, CustomStringConvertible {
     package enum Kind: Sendable {
-        /// The name is no setting's, so every command ignores the variable.
+        /// The name is like a setting's name. Every command ignores the variable.
         case name
-        /// The value looks mistaken, which matters only to commands that use the setting.
+        /// The value is probably a mistake. The warning concerns only commands that use the setting.
         case value
     }
 
     package let kind: Kind
-    /// The name in the environment.
+    /// The name of the variable in the environment.
     package let setting: String
     package let message: String
 
     package var description: String { "warning: \(ShownText.plain(setting)): \(message)" }
 }
 
-/// Finds names that resemble a setting's name.
+/// Finds names that are nearly a setting's name.
 enum NearName {
-    /// The most letters that are wrong, missing or added.
+    /// The most letters in which a name may differ.
     static let maximumDistance = 2
 
-    /// Returns a warning for each environment variable that is no setting and at most two letters from one.
+    /// Returns a warning for each environment variable that is no setting, but whose name differs from a setting's by
+    /// at most two letters.
     static func warnings(_ environment: [String: String]) -> [SettingsWarning] {
         let names = SettingName.allCases.flatMap { [$0.rawValue, $0.fileVariant].compactMap(\.self) }
         let known = Set(names)
@@ -32,7 +33,7 @@ enum NearName {
         }
     }
 
-    /// Returns the nearest candidate, the first of equals; nil if no candidate is near.
+    /// Returns the nearest candidate, and the first of several equally near ones; nil if none is near.
     static func nearest(to name: String, among candidates: [String]) -> String? {
         var best: (name: String, distance: Int)?
         let letters = Array(name.utf8)
@@ -45,7 +46,7 @@ enum NearName {
         return best?.name
     }
 
-    /// Returns the Levenshtein distance: the insertions, deletions and replacements that turn one name into the other.
+    /// Returns the Levenshtein distance: the number of letters to insert, delete or replace.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var row = Array(0...right.count)
         for (index, letter) in left.enumerated() {

@@ -1,6 +1,6 @@
-/// Shows foreign text in messages: in quotes, on one line, and with a limited length.
+/// Makes text from outside safe for messages: on one line, with a limited length, and in quotes if wanted.
 package enum ShownText {
-    /// The most Unicode scalars. An ellipsis replaces the rest.
+    /// The most Unicode scalars. An ellipsis replaces the others.
     package static let maximumLength = 80
 
     package static func quoted(_ text: String) -> String { "\"\(plain(text))\"" }

@@ -1,15 +1,15 @@
 import Yams
 
-/// A YAML document: its tree, and its faults as YAML.
+/// A YAML document: its tree, and its faults.
 ///
-/// Configuration needs only mappings, sequences and scalars. Anchors, aliases, tags, merge keys and keys that are not
-/// scalars are faults: nobody can review a file that means more than its lines say, and aliases let a small file grow
-/// without bound.
+/// Configuration needs only mappings, sequences and scalars. Anchors, aliases, tags, merge keys, and keys that are not
+/// scalars are faults. With them the content of a file would not be visible in its lines, and aliases could make a
+/// small file endlessly large.
 struct YAMLDocument: Sendable {
-    /// The most containers inside one another.
+    /// The most levels of containers.
     static let maximumDepth = 64
 
-    /// The document's node; nil if the text is empty or no YAML.
+    /// The root of the tree; nil if the text is empty or is not YAML.
     let root: YAMLNode?
     /// The faults in the order of the file.
     let faults: [YAMLFault]
@@ -26,14 +26,14 @@ struct YAMLDocument: Sendable {
             self.faults = faults.faults
         case .success(let parsed):
             var composition = YAMLComposition(repeatedKeys: parsed.repeatedKeys)
-            // The nodes hold their anchors weakly, so the parser must outlive the composition.
+            // Nodes refer to their anchors weakly, so the parser must exist until the composition ends.
             root = withExtendedLifetime(parsed.parser) { parsed.root.map { composition.node($0, depth: 1) } }
             faults = composition.faults.sorted { $0.position < $1.position }
         }
     }
 }
 
-/// Makes a `YAMLNode` tree from the parser's tree, and collects the faults of unsupported YAML.
+/// Makes a tree of `YAMLNode` from the parser's tree, and collects the faults of unsupported YAML.
 struct YAMLComposition {
     static let anchorMessage = "anchors and aliases are not supported: write the value out"
     private static let tagMessage = "tags are not supported"
@@ -62,7 +62,7 @@ struct YAMLComposition {
         return YAMLNode(position: position, content: content)
     }
 
-    /// Returns false if the node is an alias: an alias has its anchor's node, at the anchor's position.
+    /// Returns false if the node is an alias. The parser gives an alias the node and the position of its anchor.
     private mutating func admitsAnchor(of node: Node, at position: TextPosition) -> Bool {
         guard node.anchor != nil else { return true }
         guard anchored.insert(position).inserted else { return false }
@@ -77,7 +77,7 @@ struct YAMLComposition {
 
     private mutating func scalar(_ scalar: Node.Scalar, at position: TextPosition) -> YAMLNode.Content {
         let isPlain = scalar.style == .plain
-        // The library gives a quoted or block scalar the tag of text by itself.
+        // The library gives a quoted scalar or a block scalar the tag of text.
         let expected: Tag.Name = isPlain ? .implicit : .str
         guard scalar.tag.rawValue == expected.rawValue else {
             faults.append(YAMLFault(position: position, message: Self.tagMessage))

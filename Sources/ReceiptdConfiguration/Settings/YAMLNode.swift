@@ -1,4 +1,4 @@
-/// A place in a text file; line and column (in Unicode scalars) count from 1.
+/// A position in a text file. The line and the column (in Unicode scalars) count from 1.
 struct TextPosition: Sendable, Hashable, Comparable {
     var line: Int
     var column: Int
@@ -8,7 +8,7 @@ struct TextPosition: Sendable, Hashable, Comparable {
     }
 }
 
-/// A fault of a text as YAML, apart from the meaning of its keys and values.
+/// A fault in the YAML syntax of a text, not in its keys and values.
 struct YAMLFault: Error, Sendable, Equatable {
     let position: TextPosition
     let message: String
@@ -23,12 +23,12 @@ struct YAMLNode: Sendable {
         case scalar(YAMLScalar)
         case sequence([YAMLNode])
         case mapping([YAMLEntry])
-        /// The node has a fault already.
+        /// The node's content cannot be used. Its fault is already reported.
         case unreadable
     }
 }
 
-/// A key of a mapping with its value. Entries keep the file's order; a repeated key appears once, with its first value.
+/// A key of a mapping with its value. A repeated key appears once, with its first value.
 struct YAMLEntry: Sendable {
     let name: String
     let position: TextPosition
@@ -37,9 +37,9 @@ struct YAMLEntry: Sendable {
 
 struct YAMLScalar: Sendable, Equatable {
     let text: String
-    /// Whether the scalar has no quotes and is no block. Any other scalar is always text.
+    /// True if the scalar has no quotes and is no block. Any other scalar is always text.
     let isPlain: Bool
 
-    /// Whether YAML 1.2's core schema reads it as null: empty, `~` and `null`.
+    /// True if YAML 1.2's core schema reads the scalar as null: empty, `~`, `null`.
     var isNull: Bool { isPlain && ["", "~", "null", "Null", "NULL"].contains(text) }
 }

@@ -1,6 +1,6 @@
 import Yams
 
-/// Calls the YAML library, and turns its errors into faults with their places.
+/// Calls the YAML library, and turns its errors into faults with their positions.
 enum YAMLParsing {
     struct Parsed {
         let root: Node?
@@ -12,8 +12,8 @@ enum YAMLParsing {
         let faults: [YAMLFault]
     }
 
-    /// The bytes below which Swift stores a string outside the heap. The library keeps the address of its text, so that
-    /// the text must be on the heap.
+    /// The bytes below which Swift stores a string outside the heap. The text must be on the heap, because the library
+    /// keeps its address.
     private static let smallText = 16
 
     static func parse(_ text: String) -> Result<Parsed, Faults> {
@@ -23,7 +23,7 @@ enum YAMLParsing {
         text.makeContiguousUTF8()
         while true {
             do {
-                // The parser has no resolver, so `no`, `1e3` and dates stay text, and keys are compared as text.
+                // With this resolver `no`, `1e3` and dates stay text, and keys are compared as text.
                 let parser = try Parser(yaml: text, resolver: .basic, encoding: .utf8)
                 return .success(Parsed(root: try parser.singleRoot(), parser: parser, repeatedKeys: repeatedKeys))
             } catch YamlError.duplicatedKeysInMapping(let names, let context) {
