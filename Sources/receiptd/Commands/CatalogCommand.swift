@@ -55,7 +55,7 @@ struct CatalogCommand: CommandGroup {
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings) async throws {
-            // A faulty file is reported before the command connects to the database.
+            // The file is read first, so that its faults are reported even if the database cannot be reached.
             let document = try CatalogDocument(file: file)
             try await withSchema(settings.database) { pool in
                 try await replace(in: CatalogStore(pool: pool), by: document)

@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// A command that only has subcommands. Without a subcommand it prints its usage and ends as wrong usage: a caller who
-/// forgets `run` must not take the end for success.
+/// A command that only has subcommands. Without a subcommand it prints its usage and fails. Otherwise a script that
+/// forgets `run` would seem to succeed.
 protocol CommandGroup: AsyncParsableCommand {}
 
 extension CommandGroup {

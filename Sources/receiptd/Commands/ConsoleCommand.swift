@@ -13,13 +13,13 @@ struct ConsoleCommand: AsyncParsableCommand {
             """,
         subcommands: [Serve.self, Password.self], defaultSubcommand: Serve.self)
 
-    /// The command `receiptd console` without a subcommand.
+    /// Runs `receiptd console` if the operator names no subcommand.
     struct Serve: OperatorCommand {
         static let configuration = CommandConfiguration(
             commandName: "serve", abstract: "The same as `receiptd console`.", shouldDisplay: false)
 
         static let requirements: Set<Settings.Requirement> = [.database]
-        /// The command logs the warnings.
+        /// None, because the command logs the warnings.
         static let told: Set<SettingsWarning.Kind> = []
 
         @OptionGroup var options: SettingsOptions

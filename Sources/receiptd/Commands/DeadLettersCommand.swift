@@ -10,7 +10,7 @@ import Pipeline
 import Postgres
 import ReceiptdConfiguration
 
-/// Lists and republishes dead letters: records that are no submissions, or that crashed the worker.
+/// The commands about dead letters: records that are not valid, or that crashed workers.
 struct DeadLettersCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters", abstract: "Lists dead letters, and publishes them again.",
@@ -29,7 +29,7 @@ struct DeadLettersCommand: CommandGroup {
         func validate() throws { try RowLimit.validate(limit) }
 
         func run(_ settings: Settings) async throws {
-            // Only the places and sizes of the letters stay in memory, so that a topic of large records fits.
+            // Only positions and sizes stay in memory, so that a topic with large records does not fill it.
             let wanted = letters.filter
             let letters = try await DeadLetterTopic(settings: settings.kafka)
                 .compactMap { wanted.admits($0) ? $0.withoutRecord : nil }.sorted()

@@ -45,7 +45,7 @@ struct DemoCommand: AsyncParsableCommand {
     extension DemoCommand {
         private func runDemo() async throws {
             let environment = ProcessInfo.processInfo.environment
-            // libpq reads the `PG…` variables by itself for any database.
+            // libpq would apply `PG…` variables to every connection.
             for name in environment.keys where name.hasPrefix("PG") { unsetenv(name) }
             let parts = DemoParts(kafka: kafka, database: database)
             if let note = parts.note(on: environment) { printLine(Array(note.utf8)) }

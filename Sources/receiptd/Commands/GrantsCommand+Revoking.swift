@@ -54,7 +54,7 @@ extension GrantsCommand {
     }
 }
 
-/// The options for one granted transaction: its id, the operator and a note.
+/// The options for a change of one grant: the transaction's id, the operator and a note.
 struct GrantChoice: ParsableArguments {
     static let maximumNoteScalars = 1_000
 
@@ -71,7 +71,7 @@ struct GrantChoice: ParsableArguments {
         }
     }
 
-    /// Returns the grant. Throws a `CommandFailure` with code 1 if the transaction was never granted.
+    /// Returns the grant. Throws a `CommandFailure` with exit code 1 if the transaction was never granted.
     func find(in pool: PostgresPool) async throws -> GrantAdministration.Summary {
         guard let grant = try await GrantAdministration(pool: pool).find(StoreTransactionID(transactionID)) else {
             throw CommandFailure("\(ShownText.quoted(transactionID)) is not granted", code: 1)

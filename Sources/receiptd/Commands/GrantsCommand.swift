@@ -23,7 +23,7 @@ struct GrantsCommand: CommandGroup {
                 revoked_at, granted_at and submission_id. A transaction id is digits without a leading zero. No id begins \
                 or ends with white space. The import reports and skips faulty lines, and then exits with 1.
                 """)
-        /// The most lines that standard error names; the report counts the others.
+        /// The most faulty lines that standard error shows. The report has the number of the others.
         static let maximumTold = 1_000
 
         @Argument(help: "A CSV file with a header, or JSON lines.") var file: String
@@ -69,8 +69,8 @@ struct GrantsCommand: CommandGroup {
             return report
         }
 
-        /// This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an
-        /// asynchronous function.
+        /// Returns the row of a line. This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw
+        /// that is inlined into an asynchronous function.
         @inline(never)
         private func row(of line: LineReader.Line, in rows: inout GrantFile) throws -> GrantFile.Row {
             do throws(GrantFile.Unreadable) {
@@ -96,7 +96,7 @@ struct GrantsCommand: CommandGroup {
     }
 }
 
-/// The result of the lines in an imported file.
+/// Counts the lines of an imported file by their result.
 struct ImportReport {
     let maximumTold: Int
     let isDryRun: Bool

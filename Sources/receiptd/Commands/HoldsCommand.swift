@@ -6,7 +6,7 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// The commands about transactions that wait for a person.
+/// The commands about held transactions.
 struct HoldsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "holds",

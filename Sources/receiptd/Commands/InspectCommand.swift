@@ -70,7 +70,7 @@ struct InspectCommand: DatabaseCommand {
         let first = try await read()
         let kafka = await search.run(
             isKnown: first.sections.contains { !$0.rows.isEmpty }, players: first.players)
-        // The second reading finds a submission that was decided in between, so that it is not shown as waiting.
+        // A submission may have been decided during the search in Kafka. The second read finds its outcome.
         let inspection = kafka.waiting.isEmpty ? first : try await read()
         var summary = InspectionSummary(id: id, inspection: inspection, kafka: kafka)
         if !summary.undecided.isEmpty { summary.apple = await AppleWord.lines(settings.http, in: pool) }

@@ -13,7 +13,7 @@ struct IntakeCommand: OperatorCommand {
             """)
 
     static let requirements: Set<Settings.Requirement> = [.kafka]
-    /// The command logs the warnings.
+    /// None, because the command logs the warnings.
     static let told: Set<SettingsWarning.Kind> = []
 
     @OptionGroup var options: SettingsOptions

@@ -19,7 +19,7 @@ struct MigrateCommand: OperatorCommand {
         }
     }
 
-    /// Returns the state of the schema before the command, in words.
+    /// Returns a sentence about the state of the schema before the migration.
     private static func text(_ found: Schema.State) -> String {
         switch found {
         case .current: "the schema already has version \(Schema.currentVersion): nothing was changed"

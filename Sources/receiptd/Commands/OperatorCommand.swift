@@ -7,11 +7,11 @@ import OperationsHTTP
 import Postgres
 import ReceiptdConfiguration
 
-/// A command that reads the settings and does its work. `reporting` turns an error into a message and an exit code.
+/// A command that reads the settings and then runs. `reporting` turns its error into a message and an exit code.
 protocol OperatorCommand: AsyncParsableCommand {
     /// The settings that the command needs.
     static var requirements: Set<Settings.Requirement> { get }
-    /// The kinds of warnings about settings that the command tells on standard error.
+    /// The kinds of warnings about settings that the command prints to standard error.
     static var told: Set<SettingsWarning.Kind> { get }
     var options: SettingsOptions { get }
 
@@ -28,9 +28,9 @@ extension OperatorCommand {
     }
 }
 
-/// A command that works in a database with the current schema.
+/// A command that uses a database with the current schema.
 protocol DatabaseCommand: OperatorCommand {
-    /// The most PostgreSQL sessions of the command.
+    /// The most PostgreSQL sessions of the command at the same time.
     static var sessions: Int { get }
 
     func run(_ settings: Settings, in pool: PostgresPool) async throws
@@ -45,7 +45,7 @@ extension DatabaseCommand {
     }
 }
 
-/// Runs a command's body, and turns an error into a message and an exit code.
+/// Runs `body`, and turns its error into a message and an exit code.
 func reporting(_ body: () async throws -> Void) async throws {
     do {
         try await body()
@@ -64,7 +64,7 @@ extension CommandFailure {
         case let failure as CommandFailure: self = failure
         case let faults as SettingsFaults: self.init(faults.description, code: SettingsFaults.exitCode)
         case let error as OperationsServerError:
-            // A port in use may become free; any other failure needs another address or right in the settings.
+            // A taken port may become free later. For any other cause an operator has to change something.
             self.init(error.description, code: error.isPortTaken ? Self.unavailable : Self.wrongSettings)
         case let error as KafkaError: self.init(uncaught: error)
         default: self.init("\(error)", code: 1)

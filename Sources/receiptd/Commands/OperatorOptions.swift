@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 import ReceiptdConfiguration
 
-/// The options that name the operator and confirm a change.
+/// The options for the operator's name and for confirming a change.
 struct OperatorOptions: ParsableArguments {
     static let maximumScalars = 128
 
@@ -22,8 +22,7 @@ struct OperatorOptions: ParsableArguments {
         }
     }
 
-    /// Asks on a terminal before a change ends rows for good or takes a purchase from a player. Without a terminal the
-    /// change needs the option.
+    /// Asks on a terminal before a change that cannot be undone. Without a terminal the command needs `--yes`.
     /// - Parameter what: the change and the number of rows, such as "reject 12 held transactions".
     func confirm(_ what: String) throws {
         try Confirmation(
@@ -39,12 +38,12 @@ struct OperatorOptions: ParsableArguments {
 
 /// Decides whether a change that cannot be undone is confirmed.
 struct Confirmation {
-    /// The code EX_USAGE of sysexits.h.
+    /// EX_USAGE of sysexits.h.
     static let usage: Int32 = 64
 
     let isGiven: Bool
     let isTerminal: Bool
-    /// Asks the question and returns the answer; nil if the terminal is gone.
+    /// Prints a question on the terminal, and returns the typed answer; nil if the terminal is closed.
     let answer: (String) -> String?
 
     /// Throws a `CommandFailure` if the change is not confirmed.
@@ -59,12 +58,12 @@ struct Confirmation {
     }
 }
 
-/// The option `--limit` of a list or a change.
+/// The option `--limit` of a command that lists or changes rows.
 enum RowLimit {
-    /// Rows of a list without `--all` or `--limit`.
+    /// The number of rows that a list shows without `--all` and `--limit`.
     static let page = 100
 
-    /// Returns the requested number of rows; without a request, every row if `all` is true, and else a page.
+    /// Returns the limit. Without one, returns every row if `all` is true, and otherwise a page.
     static func rows(_ limit: Int?, all: Bool) -> Int { limit ?? (all ? Int(Int32.max) : page) }
 
     static func validate(_ limit: Int?) throws {

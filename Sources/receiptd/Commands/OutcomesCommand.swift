@@ -22,7 +22,7 @@ struct OutcomesCommand: OperatorCommand {
 
     func run(_ settings: Settings) async throws {
         let start = since.map { OutcomeTopic.Start.time($0) } ?? .beginning
-        // An event's record key is its player's id.
+        // The record key of an event is the player id.
         let key = player.map { Array($0.utf8) }
         try await OutcomeTopic(settings: settings.kafka).read(from: start, follow: follow) { step in
             if case .record(let record) = step, let value = record.value, key == nil || record.key == key {
@@ -33,7 +33,7 @@ struct OutcomesCommand: OperatorCommand {
     }
 }
 
-/// Prints a line at once, also into a pipe.
+/// Prints a line at once, without a buffer.
 func printLine(_ bytes: [UInt8]) {
     FileHandle.standardOutput.write(Data(bytes + [UInt8(ascii: "\n")]))
 }

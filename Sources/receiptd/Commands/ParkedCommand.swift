@@ -5,7 +5,7 @@ import Fulfillment
 import Postgres
 import ReceiptdConfiguration
 
-/// The commands about submissions that wait in PostgreSQL.
+/// The commands about parked submissions.
 struct ParkedCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "parked",

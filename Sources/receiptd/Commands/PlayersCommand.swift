@@ -23,7 +23,7 @@ struct PlayersCommand: CommandGroup {
                 """)
 
         static let sessions = 4
-        /// The seconds that the command waits for a worker to publish the player's outstanding events.
+        /// The seconds that the command waits until a worker has published the player's pending events.
         private static let publishingSeconds = 30.0
 
         @Argument(help: "The player's id.") var playerID: String

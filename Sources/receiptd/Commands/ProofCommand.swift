@@ -5,7 +5,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Examines a proof for a person.
+/// Prints what a proof contains.
 struct ProofCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "proof",

@@ -46,8 +46,8 @@ struct ReconcileCommand: OperatorCommand {
         if !reconciliation.differences.isEmpty { throw ExitCode(1) }
     }
 
-    /// This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous
-    /// function.
+    /// Reads all reports into one; nil if there is none. This function is not inlined: the optimizer of Swift 6.3
+    /// crashes on a typed throw that is inlined into an asynchronous function.
     @inline(never)
     private func readAll() throws -> SalesReport? {
         var sales: SalesReport?
@@ -66,7 +66,7 @@ struct ReconcileCommand: OperatorCommand {
         CommandFailure(faults.messages.map { "\(report): \($0)" }.joined(separator: "\n"), code: 1)
     }
 
-    /// This function is not inlined, as `readAll` is not.
+    /// Reads one report. This function is not inlined, for the reason at `readAll`.
     @inline(never)
     private static func read(_ report: String) throws -> SalesReport {
         let bytes: [UInt8]

@@ -8,7 +8,7 @@ import Pipeline
 import Postgres
 import ReceiptdConfiguration
 
-/// Makes the consumer group read records again that it has consumed.
+/// Moves the consumer group's offsets back, so that workers read records again.
 struct RewindCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "rewind",
@@ -28,7 +28,7 @@ struct RewindCommand: DatabaseCommand {
     @OptionGroup var options: SettingsOptions
 
     func validate() throws {
-        // A move to a future time would move no offset and still look successful.
+        // A future time would move no offset, and the command would still succeed.
         guard to <= WallClock.now else {
             throw ValidationError("--to must be in the past, and \(to.rfc3339) is in the future.")
         }
@@ -45,7 +45,7 @@ struct RewindCommand: DatabaseCommand {
         do {
             let moves = try await rewind.plan(to: to)
             if dryRun { return print(moves.plan + "\nnothing was done") }
-            // The moves are printed after `apply`, so that the report never names a move that failed.
+            // The command prints the moves after `apply`, so that it never prints a move that failed.
             try await rewind.apply(moves, restoredSince: databaseRestored ? to : nil)
             print(moves.plan + "\n" + moves.ending)
         } catch let error as KafkaError {

@@ -10,20 +10,20 @@ struct RunCommand: OperatorCommand {
         commandName: "run", abstract: "Runs the worker, until SIGTERM or SIGINT.")
 
     private static let arenas: Int32 = 4
-    /// Bytes from which a freed allocation goes back to the system, and of free memory at which the heap's end shrinks.
+    /// The bytes from which a freed allocation returns to the system, and from which the free end of the heap does.
     private static let mapThreshold: Int32 = 128 * 1024
     private static let trimThreshold: Int32 = 1024 * 1024
 
     static let requirements: Set<Settings.Requirement> = [.kafka, .database]
-    /// The command logs the warnings.
+    /// None, because the command logs the warnings.
     static let told: Set<SettingsWarning.Kind> = []
 
     @OptionGroup var options: SettingsOptions
 
     func run(_ settings: Settings) async throws {
-        // By default glibc keeps an arena for each thread, most half empty. With only two, threads wait for each other.
+        // By default glibc has an arena for each thread, most half empty. With two, threads wait for each other.
         mallopt(M_ARENA_MAX, Self.arenas)
-        // By default glibc keeps a backlog's memory. These thresholds return freed fetches of megabytes to the system.
+        // By default glibc keeps the memory of a backlog. With these thresholds it returns large freed fetches.
         mallopt(M_MMAP_THRESHOLD, Self.mapThreshold)
         mallopt(M_TRIM_THRESHOLD, Self.trimThreshold)
         let logger = settings.log.makeLogger()

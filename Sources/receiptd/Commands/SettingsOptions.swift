@@ -4,17 +4,17 @@ import Logging
 import Operations
 import ReceiptdConfiguration
 
-/// The option `--config FILE`, and how every command reads its settings.
+/// The option `--config FILE`. Every command reads its settings through it.
 struct SettingsOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A YAML file of settings. Environment variables override it.", valueName: "file"))
     var config: String?
 
-    /// - Parameter kinds: the kinds of warnings that the command tells on standard error.
+    /// - Parameter kinds: the kinds of warnings to print to standard error.
     func read(
         requiring required: Set<Settings.Requirement>, telling kinds: Set<SettingsWarning.Kind>
     ) throws(SettingsFaults) -> Settings {
         let settings = try Settings.Reader(environment: ProcessInfo.processInfo.environment, file: config)
-            // A command that needs no service grants nothing, so it may trust the sample roots.
+            // A command that needs no service grants nothing, so it may trust the samples' roots.
             .read(requiring: required, trustingSampleRoots: required.isEmpty)
         for warning in settings.warnings where kinds.contains(warning.kind) { printError(warning.description) }
         return settings

@@ -28,7 +28,7 @@ struct SubmitCommand: OperatorCommand {
         let value: [UInt8]
     }
 
-    /// The most records that librdkafka holds before the oldest is acknowledged.
+    /// The most records in librdkafka that Kafka has not acknowledged.
     private static let window = 1000
 
     func run(_ settings: Settings) async throws {
@@ -72,14 +72,14 @@ struct SubmitCommand: OperatorCommand {
             code: 1)
     }
 
-    /// Reads and checks all lines before the command sends any record.
+    /// Reads and checks all lines. The command sends no record before that.
     private func readLines() throws -> [Line] {
         let data: Data
         do {
             guard let source = file.map(FileHandle.init(forReadingAtPath:)) ?? FileHandle.standardInput else {
                 throw CocoaError(.fileNoSuchFile)
             }
-            // `readToEnd` also reads pipes, such as /dev/stdin, whose size is unknown.
+            // `readToEnd` can read a pipe, such as /dev/stdin, whose size is not known.
             data = try source.readToEnd() ?? Data()
         } catch {
             throw CommandFailure("\(file ?? "standard input"): cannot be read", code: 1)
@@ -100,7 +100,7 @@ struct SubmitCommand: OperatorCommand {
         return lines
     }
 
-    /// Hands records over in the order of the lines. Workers decide a player's submissions in this order.
+    /// Publishes the records in the order of the lines. Workers decide a player's submissions in this order.
     private func publish(
         _ lines: [Line], to topic: String, signed signature: RecordSignature,
         with producer: KafkaProducer
@@ -128,7 +128,7 @@ struct SubmitCommand: OperatorCommand {
         try await Task.sleep(for: .milliseconds(2))
     }
 
-    /// Counts delivery reports.
+    /// Counts the records that Kafka has acknowledged.
     private final class Acknowledged: Sendable {
         private let state = Mutex((count: 0, failure: KafkaError?.none))
 

@@ -7,7 +7,7 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// The commands about subscriptions, with the last state from Apple.
+/// The commands about subscriptions.
 struct SubscriptionsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "subscriptions", abstract: "Lists, checks and transfers auto-renewable subscriptions.",

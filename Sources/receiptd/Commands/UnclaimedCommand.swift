@@ -5,7 +5,7 @@ import Fulfillment
 import Postgres
 import ReceiptdConfiguration
 
-/// Purchases that Apple announced and that belong to no known player.
+/// The commands about unclaimed purchases.
 struct UnclaimedCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "unclaimed",
@@ -36,7 +36,7 @@ struct UnclaimedCommand: CommandGroup {
             let store = UnclaimedAdministration(pool: pool)
             let found = try await store.count(filter).all
             try choice.requireAny(found, "unclaimed")
-            // The limit is the number of found rows, as a retried row may be unclaimed again before the last is due.
+            // A retried purchase may become unclaimed again at once. Without a limit it could be retried forever.
             let count = choice.count(found)
             if choice.operation.dryRun { return print("\(count) would be due now; nothing was done") }
             let due = try await ConsoleChanges(pool: pool).record(

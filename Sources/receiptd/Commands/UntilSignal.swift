@@ -3,8 +3,8 @@
     import Foundation
     import UnixSignals
 
-    /// Runs `body` until it ends or a signal arrives. After a signal the task is cancelled and has time to clean up;
-    /// the exit code is 128 and the signal's number, as in a shell. A second signal ends the process at once.
+    /// Runs `body` until it ends or a signal arrives. A signal cancels the task, which may clean up. The exit code is
+    /// then 128 plus the signal's number, as in a shell. A second signal ends the process at once.
     func untilSignal<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
         let work = Task { try await body() }
@@ -12,7 +12,7 @@
             var first: Int32?
             for await signal in signals {
                 if let first {
-                    // `exit` also ends the embedded programs: see `ExitCleanup`.
+                    // `exit` also ends the embedded programs (see `ExitCleanup`).
                     exit(128 + first)
                 }
                 first = signal.rawValue

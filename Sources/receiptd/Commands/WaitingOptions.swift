@@ -5,7 +5,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// The options that choose held, parked or unclaimed rows.
+/// The options that select held, parked or unclaimed rows.
 struct WaitingOptions<Reason: WaitingReason & ExpressibleByArgument>: ParsableArguments {
     @Option(help: "Only rows of this app.") var bundle: String?
     @Option(help: "Only rows with this reason.") var reason: Reason?
@@ -26,14 +26,15 @@ struct WaitingOptions<Reason: WaitingReason & ExpressibleByArgument>: ParsableAr
         guard Reason.hasProducts || product == nil else { throw ValidationError("Parked submissions name no product.") }
     }
 
-    /// - Parameter id: the id of one row; nil for all rows that the options choose.
+    /// Returns the filter of the options.
+    /// - Parameter id: the id of one row; nil for all rows that the options select.
     func filter(id: String? = nil) -> WaitingFilter<Reason> {
         WaitingFilter(
             id: id, bundleID: bundle, reason: reason, playerID: player, productID: product, until: before)
     }
 }
 
-/// The rows that a list shows, and the form that it prints them in.
+/// The options of a command that lists rows.
 struct WaitingListOptions<Reason: WaitingReason & ExpressibleByArgument>: ParsableArguments {
     @Flag(help: "Print one JSON document on standard output.") var json = false
     @Flag(help: "Show all rows, not only the oldest \(RowLimit.page).") var all = false
@@ -48,7 +49,7 @@ struct WaitingListOptions<Reason: WaitingReason & ExpressibleByArgument>: Parsab
     }
 }
 
-/// The options for one row by its id or for all chosen rows, and for the operator.
+/// The options of a command that changes one row by its id, or all rows that the options select.
 struct WaitingChoice<Reason: WaitingReason & ExpressibleByArgument>: ParsableArguments {
     @Argument(help: "An id from the list. Submissions of several players may share one id.")
     var id: String?
@@ -58,7 +59,7 @@ struct WaitingChoice<Reason: WaitingReason & ExpressibleByArgument>: ParsableArg
 
     func validate() throws {
         guard (id != nil) != all else { throw ValidationError("Give an id or --all.") }
-        // Two players may wait for one held transaction, or have chosen one submission id.
+        // `--player` may stand beside an id, which the rows of several players may have.
         guard all || (rows.filter() == WaitingFilter(playerID: rows.player) && rows.limit == nil) else {
             throw ValidationError("Options that choose rows, and --limit, need --all.")
         }
@@ -67,19 +68,19 @@ struct WaitingChoice<Reason: WaitingReason & ExpressibleByArgument>: ParsableArg
         }
     }
 
-    /// Returns the number of found rows that the command changes, `--limit` at most.
+    /// Returns the number of rows that the command changes: all that it found, or `--limit` if that is lower.
     func count(_ found: Int) -> Int { min(found, rows.limit ?? found) }
 
     var filter: WaitingFilter<Reason> { rows.filter(id: id) }
 
-    /// Throws a `CommandFailure` with code 1 if no row with the named id waits.
-    /// - Parameter what: the state that the row lacks, such as "held".
+    /// Throws a `CommandFailure` with exit code 1 if the command found no row with the given id.
+    /// - Parameter what: the state of the rows, such as "held".
     func requireAny(_ found: Int, _ what: String) throws {
         guard found == 0, let id else { return }
         throw CommandFailure("\(ShownText.quoted(id)) is not \(what)", code: 1)
     }
 
-    /// Throws as `requireAny` does, and with code 64 if rows of several players have the id.
+    /// Throws as `requireAny` does. Throws a failure with exit code 64 if rows of several players have the id.
     func requireOnePlayer<Table: WaitingTable>(
         of found: Int, _ what: String, in table: Table, _ player: (Table.Row) -> String
     ) async throws where Table.Reason == Reason {

@@ -7,7 +7,7 @@ import Pipeline
 import ReceiptdConfiguration
 import ServiceLifecycle
 
-/// Runs the server that takes Apple's notifications until a signal stops the process.
+/// Runs the server for Apple's notifications until a signal stops the process.
 struct IntakeRunner {
     let settings: Settings
     let logger: Logger
@@ -30,7 +30,7 @@ struct IntakeRunner {
             logger: logger, take: { await intake.take($0) })
         var failure: (any Error)?
         do {
-            // The server stops last, and answers requests while the others stop.
+            // Services stop in reverse order. The server stops last, so that it answers requests until then.
             try await SignalledServices(
                 services: [
                     EndlessService(part: .httpServer, service: server),
@@ -46,7 +46,7 @@ struct IntakeRunner {
     }
 }
 
-/// Checks whether Kafka answers. At a shutdown it makes the process unready, so that load balancers see the stop.
+/// Checks whether Kafka answers. At a shutdown it makes the process unready for load balancers.
 private struct IntakeWatch: Service {
     let intake: NotificationIntake
     let health: Health

@@ -5,13 +5,13 @@ import Operations
 import Postgres
 import Synchronization
 
-/// Ends a shutdown that lasts too long. Soon after the grace the worker abandons its unfinished SQL
-/// transactions, and later the process ends in any case. Workers repeat the unfinished work, as after a kill.
+/// Ends a shutdown that takes too long. Soon after the grace period the worker abandons its SQL transactions. Later the
+/// process ends in any case. Other workers repeat the unfinished work, as after a kill.
 final class ShutdownLimit: Sendable {
-    /// Seconds after the grace, in which the consumer leaves its group.
+    /// The seconds after the grace period in which the consumer leaves its group.
     private static let marginSeconds = 1.0
-    /// Seconds after the grace, at which even calls that cannot be interrupted end. librdkafka's threads sleep on if
-    /// the host's clock is set back.
+    /// The seconds after the grace period at which the process ends, even during a call that cannot be interrupted.
+    /// librdkafka's threads keep sleeping if somebody sets the host's clock back.
     private static let endMarginSeconds = 10.0
 
     private let seconds: Double
@@ -20,7 +20,7 @@ final class ShutdownLimit: Sendable {
     private let endProcess: @Sendable () -> Void
     private let hasEnded = Atomic(false)
 
-    /// - Parameter seconds: the seconds from `start` to the end of the grace.
+    /// - Parameter seconds: the grace period, which begins at `start`.
     init(
         seconds: Double, pools: [PostgresPool], logger: Logger,
         endProcess: @escaping @Sendable () -> Void = { _exit(1) }
@@ -44,8 +44,8 @@ final class ShutdownLimit: Sendable {
         }
     }
 
-    /// Runs `body` on a thread, because the cooperative pool may be stuck. The timer counts on the monotonic clock,
-    /// because the wall clock may be set back.
+    /// Runs `body` on a thread of Dispatch, because Swift's cooperative pool may be stuck. The timer uses the monotonic
+    /// clock, because somebody may set the wall clock back.
     private func after(_ seconds: Double, _ body: @escaping @Sendable () -> Void) {
         DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [self] in
             guard !hasEnded.load(ordering: .sequentiallyConsistent) else { return }

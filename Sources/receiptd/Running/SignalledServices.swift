@@ -5,7 +5,7 @@ import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
-/// Runs services until SIGTERM or SIGINT, or until one service ends. Then all services stop in order, the last first.
+/// Runs services until SIGTERM or SIGINT, or until one of them ends. Then it stops them in reverse order.
 struct SignalledServices {
     let services: [any Service]
     let logger: Logger
@@ -32,7 +32,7 @@ struct SignalledServices {
         logger.info("stopped", [.durationSeconds: .stringConvertible(stopping.seconds)])
     }
 
-    /// Stops the services in order at the first signal. The second one ends the process at once, which is safe.
+    /// Stops the services in order at the first signal. A second signal ends the process at once, which loses no data.
     private func stop(_ group: ServiceGroup, on signals: UnixSignalsSequence, _ stopping: StoppingClock) async {
         var count = 0
         for await signal in signals {
@@ -45,7 +45,7 @@ struct SignalledServices {
     }
 }
 
-/// Measures the seconds from the first signal to the end.
+/// Measures the seconds since the first signal.
 private final class StoppingClock: Sendable {
     private let began = Mutex<ContinuousClock.Instant?>(nil)
 

@@ -27,8 +27,8 @@ struct WorkerRunner {
         let worker = WorkerService(
             settings: settings, secrets: secrets, metrics: metrics, health: health, logger: logger,
             start: { for await _ in listening {} })
-        // Services stop in reverse order: the worker first, while /readyz reports the stop. If any service ends, all
-        // stop, because a worker without its server could not report its health and would not hear a signal.
+        // Services stop in reverse order. The worker stops first, and /readyz reports the stop meanwhile. If a service
+        // ends by itself, all stop. Otherwise a worker could run without a server to show its health.
         try await SignalledServices(
             services: [
                 EndlessService(part: .httpServer, service: server),
@@ -37,7 +37,7 @@ struct WorkerRunner {
         ).run()
     }
 
-    /// The facts on the worker's page that tell this replica from others.
+    /// The names and values on the worker's page that identify this replica.
     private var about: [(name: String, value: String)] {
         let process = ProcessInfo.processInfo
         return [

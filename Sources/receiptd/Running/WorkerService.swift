@@ -13,9 +13,9 @@ import Postgres
 import ReceiptdConfiguration
 import ServiceLifecycle
 
-/// Runs the worker: waits for PostgreSQL, its schema and a catalog, consumes until the stop, and leaves in order.
+/// Runs the worker: it waits for PostgreSQL, its schema and a catalog, and consumes until the stop.
 struct WorkerService: Service {
-    /// The share of Apple's response time that a small batch may wait for other decisions.
+    /// The share of Apple's response time for which a small batch may wait for further decisions.
     private static let gatheringShare = 0.05
 
     let settings: Settings
@@ -23,7 +23,7 @@ struct WorkerService: Service {
     let metrics: ReceiptdMetrics
     let health: Health
     let logger: Logger
-    /// Returns once the worker may begin, which is when its HTTP server listens.
+    /// Returns once the worker may begin: when its HTTP server listens.
     var start: @Sendable () async -> Void = {}
     private let latency = AppleLatency()
 
@@ -33,7 +33,7 @@ struct WorkerService: Service {
         let pool = PostgresPool(
             configuration: settings.database.workerConfiguration, size: settings.database.poolSize, hung: noteHung)
         var ledgerLimits = PostgresLedger.Limits()
-        // The ledger leaves one session for lookups, and one for the work outside the ledger.
+        // Two sessions stay free: one for look-ups, and one for other work outside the ledger.
         ledgerLimits.writers = min(ledgerLimits.writers, max(1, settings.database.poolSize - 2))
         ledgerLimits.longestGatheringDelay = .seconds(settings.database.gatheringSeconds)
         ledgerLimits.gatheringBound = { [latency] in .seconds(latency.seconds * Self.gatheringShare) }
@@ -42,7 +42,7 @@ struct WorkerService: Service {
             pool: ledger.deciding, longestDelay: settings.retry.longestSeconds,
             mostUnprovenBytes: settings.retry.unprovenBytes,
             observer: .reporting(to: metrics, health, logger))
-        // The budget has a pool of its own, so that its lease does not wait behind a batch.
+        // The budget has its own pool, so that leasing it does not wait for a batch.
         let budgetPool = PostgresPool(configuration: settings.database.workerConfiguration, size: 1, hung: noteHung)
         let limit = ShutdownLimit(seconds: settings.shutdownGraceSeconds, pools: [pool, budgetPool], logger: logger)
         let limits = AppleLimits(
@@ -79,8 +79,7 @@ struct WorkerService: Service {
         if let failure { throw failure }
     }
 
-    /// Counts and logs a session that did not answer in time. Another session repeats its work; PostgreSQL's log or its
-    /// list of processes shows the cause.
+    /// Counts and logs a session that did not answer in time. Another session repeats its work.
     private var noteHung: @Sendable (HungSession) -> Void {
         { [logger, health] hung in
             health.failures.count(.postgresql)
@@ -182,7 +181,7 @@ struct WorkerService: Service {
         case other
     }
 
-    /// Runs until the process stops. If the pipeline or a task beside it ends earlier, the rest stops in order.
+    /// Runs the pipeline and the other tasks until the process stops. If one ends earlier, the others stop in order.
     private func run(_ pipeline: Pipeline, beside others: [@Sendable () async throws -> Void]) async throws {
         try await withThrowingTaskGroup(of: Ended.self) { group in
             for other in others {
@@ -219,10 +218,10 @@ struct WorkerService: Service {
         }
     }
 
-    /// The pause before the log repeats the same reason.
+    /// The seconds before the log repeats an unchanged reason.
     private static let waitingLinePause = Duration.seconds(60)
 
-    /// Waits for PostgreSQL, its schema and a catalog. The worker logs the missing part and keeps trying.
+    /// Waits for PostgreSQL, its schema and a catalog. Logs what is missing, and tries again.
     private func waitUntilReady(_ pool: PostgresPool, _ watch: CatalogWatch) async throws -> Catalog {
         var told: (reason: String, at: ContinuousClock.Instant)?
         while true {
@@ -265,7 +264,7 @@ struct WorkerService: Service {
         return awaited
     }
 
-    /// Returns PostgreSQL's reason with a remedy. A refused password is waited for too, because it may be in rotation.
+    /// Returns PostgreSQL's message with a remedy. A refused password is no end: an operator may be changing it.
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? PostgresError else { return "PostgreSQL cannot be used: \(type(of: error))" }
         return switch error.kind {
