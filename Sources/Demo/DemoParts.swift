@@ -1,7 +1,7 @@
 import ReceiptdConfiguration
 
-/// The real broker and database that the demo's options name. The environment does not count, so that a demo on a
-/// production machine cannot reach production.
+/// The real Kafka and PostgreSQL that the demo's options name. The demo ignores the environment, so that it never uses
+/// production by accident.
 package struct DemoParts {
     private let kafka: String?
     private let database: String?
@@ -11,7 +11,7 @@ package struct DemoParts {
         self.database = database
     }
 
-    /// Returns the settings that name the parts.
+    /// Returns the settings with which a worker uses these servers.
     package func environment(from environment: [String: String]) -> [String: String] {
         var given: [String: String] = [:]
         if let kafka {
@@ -22,7 +22,7 @@ package struct DemoParts {
         return given
     }
 
-    /// Returns a note about the settings of the environment that the demo ignores; nil if there are none.
+    /// Returns a note about settings in the environment that the demo ignores; nil if there are none.
     package func note(on environment: [String: String]) -> String? {
         let names = [SettingName.kafkaBootstrapServers.rawValue, SettingName.databaseURL.rawValue]
             .filter { environment[$0]?.isEmpty == false }

@@ -1,17 +1,17 @@
 import Encodings
 import Fulfillment
 
-/// The results of the demo's submissions, as text.
+/// Formats the results of the demo's submissions.
 package struct DemoReport: Sendable {
     let results: [SeedReplay.Result]
 
     package var isAsExpected: Bool { results.allSatisfy { $0.differences.isEmpty } }
 
     package struct Style: Sendable {
-        /// The terminal's width in columns; nil cuts no line. A line about a difference is never cut.
+        /// The terminal's width in columns; nil for no limit. A line about a difference is never cut.
         package var width: Int?
         package var hasColors: Bool
-        /// Whether the report lists every case, or only the cases that differ.
+        /// True to list every case; false to list only the cases that differ from the expectation.
         package var listsAll: Bool
 
         package init(width: Int?, hasColors: Bool, listsAll: Bool) {
@@ -21,10 +21,10 @@ package struct DemoReport: Sendable {
         }
     }
 
-    /// The length of the rule, which fits a terminal of 80 columns.
+    /// The length of the ruled line, for a terminal of 80 columns.
     private static let ruled = 79
 
-    /// Returns the counts first, then the cases.
+    /// Returns the counts, and then the cases.
     package func text(_ style: Style) -> String {
         var lines = ["", "Results of the submissions of \(results.count) cases:"].map { Line($0, .heading) }
         for (key, count) in counts { lines.append(Line("  \(pad(key.0, 21)) \(pad(key.1, 26)) \(count)")) }
@@ -48,7 +48,7 @@ package struct DemoReport: Sendable {
             self.kind = kind
         }
 
-        /// Cuts the words before it adds colors, which take no columns.
+        /// Returns the line. It is cut before colors are added, because they need no columns.
         func text(_ style: Style) -> String {
             var words = words
             if let width = style.width, words.count > width, kind != .bad {
@@ -79,7 +79,7 @@ package struct DemoReport: Sendable {
             + result.differences.map { Line("    ✗ " + $0, .bad) }
     }
 
-    /// The number of events by type and reason.
+    /// The number of events of each type and reason.
     private var counts: [((String, String), Int)] {
         var counts: [String: Int] = [:]
         for event in results.flatMap(\.events) {

@@ -7,14 +7,14 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// Runs the demo: starts the parts and a worker, submits the cases and reports the results.
+/// Runs the demo: starts the services and a worker, submits the cases and reports the results.
 package struct DemoRun: Sendable {
     private let seeds: DemoSeeds
     private let keepsLog: Bool
-    /// The settings that name a real broker or database.
+    /// The settings of a real Kafka or PostgreSQL.
     private let given: [String: String]
 
-    /// Receives the demo's messages and progress.
+    /// Gets the demo's messages and its progress.
     package struct Listener: Sendable {
         let line: @Sendable (String) -> Void
         /// Reports the number of answered submissions.
@@ -38,14 +38,15 @@ package struct DemoRun: Sendable {
         self.listener = listener
     }
 
-    /// Settings with short times, so that delays of minutes take the demo a moment.
+    /// The worker's settings with short times. A delay that takes minutes elsewhere takes the demo a moment.
     static let workerSettings = [
         "RETRY_DOUBT_SECONDS": "1",
         "RETRY_INITIAL_DELAY_SECONDS": "0.05",
         "RETRY_MAX_DELAY_SECONDS": "0.5",
         "APPLE_TIMEOUT_SECONDS": "1",
         "MISSED_PURCHASE_SECONDS": "1",
-        // The simulated App Store confirms a forged receipt unless a case arranges another answer.
+        // The checks are off: the simulated App Store would confirm a forged receipt, unless the case arranges another
+        // answer.
         "LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0",
         "SEEDS_SHARED_SECRET": "5f4dcc3b5aa765d61d8327deb882cf99",
     ]
@@ -58,7 +59,7 @@ package struct DemoRun: Sendable {
         ]
     }
 
-    /// Returns options that count requests for each receipt, because a case limits its requests.
+    /// Returns options that count the requests for each receipt, because a case limits their number.
     static func appleOptions(signing: URL) throws -> AppStoreSimulation.Options {
         var options = AppStoreSimulation.Options()
         options.trackReceipts = true
@@ -71,7 +72,7 @@ package struct DemoRun: Sendable {
         signing.appendingPathComponent("server-api-key.pem")
     }
 
-    /// Throws a `SeedCase.Fault` where a case cannot be read, and `DemoSeeds.Missing` where there are none.
+    /// Runs all cases. Throws a `SeedCase.Fault` if a case cannot be read, and `DemoSeeds.Missing` if there are none.
     package func run() async throws -> DemoReport {
         try await seeds.withFolder { folder in
             let material = try DemoMaterial(folder)
@@ -81,7 +82,7 @@ package struct DemoRun: Sendable {
         }
     }
 
-    /// Keeps simulated traffic, the worker's page and the console going until the task is cancelled. Throws as `run` does.
+    /// Runs simulated traffic, the worker's page and the console until the task is cancelled. Throws as `run` does.
     package func runLive() async throws {
         try await seeds.withFolder { folder in
             var material = try DemoMaterial(folder)
@@ -106,7 +107,7 @@ package struct DemoRun: Sendable {
     private static let demoPassword =
         "$scrypt$ln=15,r=8,p=1$cmVjZWlwdGQncyBkZW1vLg$ZGhdCM3nzoIfhJJzpmFX26h6voZZyB8z5HoJmVKojOg"
 
-    /// Runs the console for support and operators beside the worker.
+    /// Runs the console beside the worker while `body` runs.
     private func withConsole(on parts: EmbeddedParts, _ body: () async throws -> Void) async throws {
         let port = try FreePort.find()
         let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "PATH" || $0.key == "HOME" }
@@ -150,7 +151,7 @@ package struct DemoRun: Sendable {
             }
             return report
         } catch {
-            // A task of its own makes the stop finish even if this task is cancelled.
+            // A separate task finishes the stop even if this task is cancelled.
             await Task { await parts.stop() }.value
             if Task.isCancelled, !keepsLog {
                 try? FileManager.default.removeItem(at: logFile)
@@ -161,8 +162,8 @@ package struct DemoRun: Sendable {
         }
     }
 
-    /// This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous
-    /// function.
+    /// Returns the apps for which workers grant missed purchases. This function is not inlined: the optimizer of Swift
+    /// 6.3 crashes on a typed throw that is inlined into an asynchronous function.
     @inline(never)
     private static func appsGrantingMissedPurchases(of document: String) throws -> [BundleID] {
         try CatalogFile.parse(document, version: 0).appsGrantingMissedPurchases
@@ -180,7 +181,7 @@ package struct DemoRun: Sendable {
         }
         for arrangement in material.cases.flatMap(\.arrangements) { parts.apple.register(arrangement) }
         let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "PATH" || $0.key == "HOME" }
-        // A busy machine must not look like a silent Apple, because the cases count requests.
+        // The cases count requests. With a short time-out, the worker of a busy machine would repeat some.
         let own = Self.workerSettings.merging(["APPLE_TIMEOUT_SECONDS": "3"]) { $1 }
             .merging(Self.settings(signing: material.signing)) { own, _ in own }
             .merging(settings) { $1 }
@@ -232,7 +233,7 @@ package struct DemoRun: Sendable {
         return DemoReport(results: results)
     }
 
-    /// Returns the path of this program, which is also the worker.
+    /// Returns the path of this program, which the demo also runs as the worker.
     static func ownPath() throws -> String {
         try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     }
@@ -242,7 +243,7 @@ package struct DemoRun: Sendable {
 struct DemoMaterial: Sendable {
     let cases: [SeedCase]
     var catalog: String
-    /// The folder with the roots of the cases' receipts, and with the key for the App Store Server API.
+    /// The folder with the root certificates of the cases' receipts, and with the key for the App Store Server API.
     let signing: URL
 
     init(_ folder: URL) throws {

@@ -3,17 +3,17 @@ import Foundation
 
 /// The place of the demo's sample cases.
 package enum DemoSeeds: Sendable {
-    /// The cases inside this program, copied from `seeds` at build time.
+    /// The cases in this program, which the build copied from `seeds`.
     case builtIn
-    /// A folder laid out like `seeds`.
+    /// A folder with the structure of `seeds`.
     case folder(String)
 
-    /// The folder holds no sample cases.
+    /// The folder has no sample cases.
     package struct Missing: Error {
         package let folder: String
     }
 
-    /// Hands `body` the folder. The cases inside the program go into a temporary folder.
+    /// Calls `body` with the folder. Writes the cases of this program into a temporary folder first.
     func withFolder<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
         if case .folder(let path) = self { return try await body(URL(fileURLWithPath: path)) }
         let folder = FileManager.default.temporaryDirectory
@@ -27,8 +27,8 @@ package enum DemoSeeds: Sendable {
         return try await body(folder)
     }
 
-    /// Returns the archive's files by path. The archive has a line with path and bytes for each file, then the file and
-    /// a line break.
+    /// Returns the files of the archive by path. For each file, the archive has a line with its path and size, then the
+    /// content and a line break.
     static func files(in archive: String) -> [(path: String, content: Data)] {
         var files: [(path: String, content: Data)] = []
         var rest = archive.utf8[...]

@@ -6,9 +6,9 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// The parts that a worker needs: PostgreSQL, a broker and a simulated Apple, all started for the run. If `environment`
-/// names real ones by `DATABASE_URL` and `KAFKA_BOOTSTRAP_SERVERS`, the run uses these with a schema, topics and groups
-/// of its own, and drops them at the end.
+/// The services that a worker needs: PostgreSQL, Kafka and a simulated Apple, all started for this run. If
+/// `environment` names a real PostgreSQL or Kafka (`DATABASE_URL`, `KAFKA_BOOTSTRAP_SERVERS`), the run uses it, with
+/// its own schema, topics and groups. It drops these at the end.
 final class EmbeddedParts: Sendable {
     static let partitions: Int32 = 4
 
@@ -23,14 +23,14 @@ final class EmbeddedParts: Sendable {
     let notificationsTopic: String
     let accountsTopic: String
     let consumptionTopic: String
-    /// The workers' consumer group.
+    /// The consumer group of the workers.
     let groupID: String
     let postgres: EmbeddedPostgres?
     let broker: MockCluster?
     private let scratchSchema: (uri: String, name: String)?
-    /// The properties with which a client reaches the broker.
+    /// The librdkafka properties with which a client connects to Kafka.
     let kafkaProperties: KafkaProperties
-    /// The properties in `KAFKA_PROPERTIES` for a real broker.
+    /// The operator's `KAFKA_PROPERTIES` for a real Kafka.
     private let givenProperties: String
 
     static func start(
@@ -43,8 +43,8 @@ final class EmbeddedParts: Sendable {
         }
     }
 
-    /// Starts the simulated Apple on a known port, which it can take again after an outage. Another process may take
-    /// the free port first; then the next try takes another port.
+    /// Starts the simulated Apple on a fixed port, so that it can listen on the port again after an outage. If another
+    /// process takes the port first, it tries another one.
     private static func startApple(
         latency: SimulatedLatency, options: AppStoreSimulation.Options
     ) async throws -> AppStoreSimulation {
@@ -103,7 +103,7 @@ final class EmbeddedParts: Sendable {
         }
     }
 
-    /// Applies the schema.
+    /// Creates the schema.
     func migrate() async throws {
         if let scratchSchema {
             try await withPool(scratchSchema.uri) { pool in
@@ -113,7 +113,7 @@ final class EmbeddedParts: Sendable {
         try await withPool(databaseURL) { pool in try await pool.run { try Schema.migrate($0) } }
     }
 
-    /// Returns the environment of a worker on these parts.
+    /// Returns the environment of a worker that uses these services.
     func workerEnvironment(adding more: [String: String] = [:]) -> [String: String] {
         let own = [
             "KAFKA_BOOTSTRAP_SERVERS": bootstrapServers,
@@ -131,7 +131,7 @@ final class EmbeddedParts: Sendable {
             "APPLE_SERVER_API_SANDBOX_URL": apple.serverAPISandboxURL,
             "HTTP_PORT": "0",
         ]
-        // The in-process broker readmits a member only after the member's session has ended.
+        // The in-process broker lets a killed member join again only after its session has ended.
         let brokers =
             broker == nil
             ? ["KAFKA_PROPERTIES": givenProperties]
@@ -139,7 +139,7 @@ final class EmbeddedParts: Sendable {
         return own.merging(brokers) { first, _ in first }.merging(more) { _, given in given }
     }
 
-    /// Returns the number of notifications that a worker has checkpointed. The topic must have begun empty.
+    /// Returns the number of notifications that workers have checkpointed. The topic must have been empty at the start.
     func notificationsDone(in pool: PostgresPool) async throws -> Int64 {
         let topic = notificationsTopic
         return try await pool.run { session in
@@ -164,7 +164,7 @@ final class EmbeddedParts: Sendable {
         }
     }
 
-    /// Removes everything that the run made. Faults in doing so are ignored.
+    /// Removes everything that the run created. Ignores errors.
     func stop() async {
         if let scratchSchema {
             try? await withPool(scratchSchema.uri) { pool in
@@ -180,8 +180,8 @@ final class EmbeddedParts: Sendable {
                         consumptionTopic,
                     ],
                     properties: kafkaProperties, timeoutMilliseconds: 10_000)
-                // The broker refuses to delete a group while a killed worker's session lasts. It forgets a group
-                // without members and offsets by itself, and the group's offsets went with the topics.
+                // While the session of a killed worker lasts, Kafka refuses to delete the group. Kafka deletes a group
+                // without members and offsets by itself. The offsets vanished with the topics.
                 try? GroupAdministration.delete(
                     ["", "-notifications", "-accounts", "-consumption"].map { groupID + $0 },
                     properties: kafkaProperties,

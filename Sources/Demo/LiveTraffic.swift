@@ -3,22 +3,24 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// Simulated players and forgers as operators see them in the field: of ten submissions one is a purchase, eight are
-/// receipts of other apps, and one is junk or another player's purchase. Some purchases wait for a person, a setting or
+/// Simulated players and forgers, in the proportions of real traffic. Of ten submissions one is a purchase, eight are
+/// receipts of other apps, and one is junk or another player's purchase. Some purchases stay held, parked or unclaimed,
+/// so that each page of the console has rows.
 /// their player, so that each page of the console has rows.
 struct LiveTraffic: Sendable {
     static let bundleID = "com.example.live"
     private static let appleID: Int64 = 1_450_000_050
     private static let interval = Duration.milliseconds(100)
-    /// Sample cases whose submissions receiptd rejects.
+    /// The names of sample cases whose submissions receiptd rejects.
     private static let foreign = "cross-app-receipt"
     private static let junk = "cracker-junk"
-    /// Sample cases whose records are dead letters.
+    /// The names of sample cases whose records become dead letters.
     private static let malformed = ["malformed-not-json", "malformed-missing-player", "malformed-wrong-types"]
-    /// The sample cases' app without `server_api`. A submission of only a transaction id is parked for this app.
+    /// An app of the sample cases without `server_api`. receiptd parks this app's submissions of a transaction id.
     private static let appWithoutServerAPI = "com.example.castle"
 
-    /// The text that is appended to the seeds' catalog. It lacks the product `builder`, so that its purchases are held.
+    /// The text to append to the sample cases' catalog. It lacks the product `builder`, so that workers hold its
+    /// purchases.
     static let catalog = """
 
           - bundle_id: \(bundleID)
@@ -37,7 +39,7 @@ struct LiveTraffic: Sendable {
 
         """
 
-    /// Apple's notifications that are on their way to the topic.
+    /// The notifications of Apple that are not yet on the topic.
     final class Told: Sendable {
         private let list = Mutex<[SignedNotification]>([])
         func add(_ notification: SignedNotification) { list.withLock { $0.append(notification) } }
@@ -65,7 +67,7 @@ struct LiveTraffic: Sendable {
         return plan
     }
 
-    /// Runs until the task is cancelled.
+    /// Runs the traffic until the task is cancelled.
     func run() async throws {
         var life = parts.apple.inStore { SimulatedLife(Self.plan(), startingAt: Self.now(), in: &$0) }
         let foreign = records(of: Self.foreign)
@@ -79,8 +81,8 @@ struct LiveTraffic: Sendable {
                 try await send(Array(notification.body.utf8), key: [], to: parts.notificationsTopic)
             }
             for bought in happened.compactMap(\.bought) {
-                // Every fourth client never submits its purchase. Apple's notification delivers such a purchase all the
-                // same.
+                // Every fourth client does not submit its purchase. receiptd delivers it because of Apple's
+                // notification.
                 if let player = bought.terms.accountToken, count % 4 > 0 { try await submit(bought, by: player) }
                 if count % 20 == 0 { try await submit(bought, by: "somebody-else") }
                 if count % 30 == 10 { try await submitID(of: bought, by: "old-client-\(count / 30 % 2)") }
@@ -106,8 +108,8 @@ struct LiveTraffic: Sendable {
         try await send(Array(submission.utf8), key: Array(player.utf8), to: parts.submissionsTopic)
     }
 
-    /// Submits only a transaction id. The submission waits for credentials; from the twenty-first of a player on,
-    /// receiptd answers `too_many_waiting`.
+    /// Submits a transaction id without a receipt. The submission is parked for lack of credentials. From a player's
+    /// twenty-first on, receiptd rejects with `too_many_waiting`.
     private func submitID(of bought: StoreTransaction, by player: String) async throws {
         let submission = """
             {"submission_id":"live-id-\(bought.id)","player_id":"\(player)","bundle_id":"\(Self.appWithoutServerAPI)",\

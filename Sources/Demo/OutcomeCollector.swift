@@ -4,15 +4,15 @@ import Fulfillment
 import Kafka
 import Synchronization
 
-/// Reads the outcomes and the dead letters on a thread of its own, and sorts them by case.
+/// Reads events and dead letters on its own thread, and sorts them by case.
 final class OutcomeCollector: Sendable {
     struct Collected: Sendable {
-        /// The events by case in the order of reading, repeats included.
+        /// The events of each case, in the order of reading. A repeated event is listed again.
         var events: [String: [JSONValue]] = [:]
         var deadLetters: [String: [ConsumerRecord]] = [:]
     }
 
-    /// The key of dead letters whose record has no key.
+    /// The key under which dead letters are listed whose record has no key.
     static let withoutKey = "-"
 
     private struct State {
@@ -25,8 +25,8 @@ final class OutcomeCollector: Sendable {
 
     var collected: Collected { state.withLock { $0.collected } }
 
-    /// Starts at the present ends of the topics.
-    /// - Parameter seen: called with each record, on the reading thread.
+    /// Starts to read at the present ends of the topics.
+    /// - Parameter seen: called with each record on the reading thread.
     init(
         outcomesTopic: String, deadLettersTopic: String, properties: KafkaProperties,
         seen: @escaping @Sendable (_ record: ConsumerRecord, _ isOutcome: Bool) -> Void = { _, _ in }
@@ -63,8 +63,8 @@ final class OutcomeCollector: Sendable {
         }
     }
 
-    /// `@unchecked Sendable`: one thread makes the reader and hands it to the reading thread, which alone uses it from
-    /// then on.
+    /// `@unchecked Sendable`: one thread makes the reader, and passes it to the reading thread. From then on only that
+    /// thread uses it.
     private final class Reader: @unchecked Sendable {
         let consumer: KafkaConsumer
 

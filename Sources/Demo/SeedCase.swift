@@ -4,20 +4,20 @@ import Foundation
 import Fulfillment
 import Kafka
 
-/// One folder of `seeds/cases`: its submissions, Apple's behaviour, and the expected outcomes.
+/// A folder of `seeds/cases`: the submissions, Apple's behaviour, and the expected outcomes.
 package struct SeedCase: Sendable {
     package struct Fault: Error, CustomStringConvertible {
         package let description: String
     }
 
     let name: String
-    /// The case's records, one for each round.
+    /// The records of the case, one for each round.
     let records: [SeedRecord]
     let arrangements: [SimulatedArrangement]
-    /// The events that each round's record must cause.
+    /// The events that the record of each round must cause.
     let answers: [[JSONValue]]
     let deadLetters: [JSONValue]
-    /// The requests to Apple that the whole case may cause; nil if timing decides the number.
+    /// The number of requests to Apple that the whole case must cause; nil if it depends on timing.
     let appleRequests: Int?
 
     static func loadAll(in directory: URL) throws -> [SeedCase] {
@@ -50,13 +50,13 @@ package struct SeedCase: Sendable {
         }
     }
 
-    /// The case's transactions that workers ask the App Store Server API for.
+    /// The transactions of the case about which workers ask the App Store Server API.
     var transactions: Set<String> {
         Set(records.compactMap(\.transactionID)).union(
             arrangements.compactMap { if case .transaction(let known) = $0 { known.transactionID } else { nil } })
     }
 
-    /// The case's receipts in the form in which Apple gets them.
+    /// The receipts of the case in the form in which Apple gets them.
     var receipts: Set<String> {
         Set(
             records.compactMap { record in
@@ -69,12 +69,12 @@ package struct SeedCase: Sendable {
     }
 }
 
-/// A record of a case: a line of `seeds` as it is, or bytes that cannot be a line.
+/// A record of a case: a line of `seeds`, or bytes that cannot be a line.
 struct SeedRecord: Sendable {
-    /// The topic that the record goes to.
+    /// The topic to which the record is published.
     enum Destination: Sendable {
         case submissions, notifications
-        /// The topic of player accounts. The record names the player of an account token.
+        /// The topic of players' accounts. The record names the player of an account token.
         case accounts
     }
 
@@ -82,9 +82,9 @@ struct SeedRecord: Sendable {
     let value: [UInt8]?
     let headers: [KafkaHeader]
     let destination: Destination
-    /// An operator's decision, which goes to no topic; nil for a record.
+    /// The operator's decision, which is not published; nil for a record.
     let decision: SeedDecision?
-    /// The submission's id; nil if it cannot be read.
+    /// The submission id; nil if it cannot be read.
     let submissionID: String?
     let playerID: String?
     let receipt: String?
@@ -108,7 +108,7 @@ struct SeedRecord: Sendable {
             key = Array("\(app)/\(token)".utf8)
             return
         }
-        // The key that the game server chose assigns a dead letter to its case.
+        // The game server's key shows to which case a dead letter belongs.
         key = Array((playerID?.hasPrefix(caseName + "/") == true ? playerID : nil).map(\.utf8) ?? "\(caseName)/-".utf8)
     }
 

@@ -4,7 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// An operator's decision about a held or granted transaction. The replay applies it to the database, not to a topic.
+/// An operator's decision about a held or granted transaction. The replay makes it in the database.
 struct SeedDecision: Sendable {
     private enum Verdict: String, CaseIterable {
         case reject
@@ -18,7 +18,7 @@ struct SeedDecision: Sendable {
     private let verdict: Verdict
     private let transactionID: StoreTransactionID
 
-    /// Returns nil if the value names no verdict.
+    /// Returns nil if the JSON names no decision.
     init?(_ told: JSONValue) {
         for verdict in Verdict.allCases {
             guard let id = told[verdict.rawValue]?.string else { continue }
@@ -29,7 +29,7 @@ struct SeedDecision: Sendable {
         return nil
     }
 
-    /// Applies the decision as `receiptd holds` and `receiptd grants` do.
+    /// Makes the decision as `receiptd holds` and `receiptd grants` do.
     func apply(in pool: PostgresPool) async throws {
         let holds = HoldAdministration(pool: pool)
         let filter = HoldFilter(id: transactionID.text)
@@ -41,7 +41,7 @@ struct SeedDecision: Sendable {
         case .revoke, .reinstate:
             let word: GrantDecision.Word = verdict == .revoke ? .revoke : .reinstate
             let decision = GrantDecision(word, transactionID, by: Self.operatorName, at: WallClock.now)
-            // Without a catalog the granted payload is repeated.
+            // Without a catalog, the event repeats the payload of the grant.
             _ = try await GrantAdministration(pool: pool).apply(decision, catalog: Catalog(version: 0, apps: []))
         }
     }

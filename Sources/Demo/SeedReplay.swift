@@ -7,14 +7,14 @@ import Kafka
 import Pipeline
 import Postgres
 
-/// Submits all cases round by round, and compares the events with the expected ones.
+/// Submits all cases, round by round, and compares the events with the expected ones.
 struct SeedReplay {
-    /// The most seconds of a round. A round ends as soon as all answers are there.
+    /// The longest time of a round in seconds. A round ends once all answers have arrived.
     static let roundSeconds = 30.0
 
     struct Result: Sendable {
         let seed: SeedCase
-        /// The case's events in publishing order, one for each event id and round.
+        /// The events of the case in the order of publishing, each event id once in a round.
         let events: [JSONValue]
         let deadLetters: Int
         /// The differences from the expected events; empty if there are none.
@@ -27,12 +27,12 @@ struct SeedReplay {
     let submissionsTopic: String
     let notificationsTopic: String
     let accountsTopic: String
-    /// Returns the number of notifications that the worker has finished. Most notifications cause no event.
+    /// Returns the number of notifications that the worker has processed. Most of them cause no event.
     let notificationsDone: () async throws -> Int64
     let database: PostgresPool
     let apple: AppStoreSimulation
 
-    /// - Parameter progress: called with the number of answers so far and the number of expected ones.
+    /// - Parameter progress: called with the number of answers so far, and the number of expected answers.
     func run(progress: (_ done: Int, _ total: Int) -> Void) async throws -> [Result] {
         let rounds = cases.map(\.records.count).max() ?? 0
         let total = cases.reduce(0) { $0 + $1.answers.reduce(0) { $0 + $1.count } + $1.deadLetters.count }
@@ -55,7 +55,7 @@ struct SeedReplay {
                 try await Task.sleep(for: .milliseconds(20))
             }
         }
-        // The wait gives an unexpected record time to come.
+        // An unexpected record has this time to arrive.
         try await Task.sleep(for: .milliseconds(300))
         progress(total, total)
         return cases.map { result(of: $0, marks) }
@@ -77,7 +77,7 @@ struct SeedReplay {
         }
     }
 
-    /// Returns the events of one round without repeats of an event id.
+    /// Returns the events of one round, each event id once.
     private func events(of seed: SeedCase, round: Int, _ marks: [[String: Int]]) -> [JSONValue] {
         let all = collector.collected.events[seed.name] ?? []
         let start = min(all.count, marks[round][seed.name] ?? 0)
@@ -91,7 +91,7 @@ struct SeedReplay {
         let isComplete =
             round >= seed.answers.count || events(of: seed, round: round, marks).count >= seed.answers[round].count
         let deadLetters = collector.collected.deadLetters[seed.name]?.count ?? 0
-        // Dead letters name no round, so the last round requires all of them.
+        // A dead letter does not show its round, so all of them must have arrived by the end of the last round.
         return isComplete && (round + 1 < seed.records.count || deadLetters >= seed.deadLetters.count)
     }
 
@@ -104,9 +104,9 @@ struct SeedReplay {
         }
     }
 
-    /// Returns the events with subscription changes at the places where `expected` has such changes, and the other
-    /// events at the other places, each kind in its own order. A worker grants a notification's purchase in a later SQL
-    /// transaction, so the order of the two kinds is not fixed.
+    /// Returns the events with subscription changes where `expected` has subscription changes. Changes keep their
+    /// order, and so do the other events. The order between a change and another event is not fixed, because a worker
+    /// grants a notification's purchase in a later SQL transaction.
     private static func inTurn(_ actual: [JSONValue], as expected: [JSONValue]) -> [JSONValue] {
         func isChange(_ event: JSONValue) -> Bool { event["type"]?.string == "subscription.changed" }
         guard actual.count(where: isChange) == expected.count(where: isChange), actual.count == expected.count else {

@@ -2,7 +2,7 @@ import EmbeddedPostgres
 import Foundation
 import Kafka
 
-/// A worker in a process of its own, which is this program with the command `run`.
+/// A worker in its own process, which runs this program with the command `run`.
 final class WorkerProcess: Sendable {
     private let process: ChildProcess
     let logFile: URL
@@ -11,7 +11,7 @@ final class WorkerProcess: Sendable {
     ///   - program: the path of `receiptd`.
     ///   - command: `run`, or another command that runs until a signal.
     ///   - environment: the whole environment of the process.
-    ///   - logFile: the file that the process appends its standard error to.
+    ///   - logFile: the file to which the process appends its standard error.
     init(program: String, command: String = "run", environment: [String: String], logFile: URL) throws {
         self.logFile = logFile
         var start = ChildProcess.Start([program, command], log: logFile.path)
@@ -29,7 +29,8 @@ final class WorkerProcess: Sendable {
     func terminate() { process.send(SIGTERM) }
     func send(_ signal: Int32) { process.send(signal) }
 
-    /// Asks the process to end, and kills the process after ten seconds. Runs to its end even if the task is cancelled.
+    /// Sends the process a signal to end, and kills it after ten seconds. Runs to its end even if the task is
+    /// cancelled.
     func stop() async {
         terminate()
         let stopping = Task.detached { [self] in
@@ -40,9 +41,9 @@ final class WorkerProcess: Sendable {
         await stopping.value
     }
 
-    /// The number of looks, 20 ms apart, before the process is killed.
+    /// The number of polls, 20 ms apart, before the process is killed.
     private static let stopPolls = 500
 
-    /// Blocks until the process has ended. Returns the exit code, or the signal's number below zero.
+    /// Blocks the thread until the process has ended. Returns the exit code, or the negative number of the signal.
     func wait() -> Int32 { process.wait() }
 }
