@@ -1,31 +1,31 @@
 import CSpawn
 import Foundation
 
-/// A program, run from a thread that lives as long as the program does.
+/// A program that was started from its own thread, which lives as long as the program.
 ///
-/// The kernel sends PR_SET_PDEATHSIG when the *thread* that forked ends, not when its process ends. A thread of Swift's
-/// or Dispatch's pools may end at any time. So each program gets a thread of its own, which waits for the program's
+/// The kernel sends PR_SET_PDEATHSIG when the *thread* that forked ends, even if its process lives on. A thread of
+/// Swift's or Dispatch's pools may end at any time. So each program has its own thread, which waits for the program's
 /// end.
 ///
-/// Foundation's `Process` is not used. It learns of a program's end by a socket that every program started at the same
-/// instant inherits. A short program may then seem to run as long as a server that was started beside it.
+/// Foundation's `Process` is not used. It learns of a program's end through a socket, which every program that starts
+/// at the same instant inherits. So a short program may seem to run as long as a server that started beside it.
 package final class ChildProcess: Sendable {
     package let processID: Int32
-    /// The exit status; or, below zero, the number of the signal that ended the program.
+    /// The exit status, or the negative number of the signal that ended the program.
     let exit: Outcome<Int32>
 
-    /// The parameters of a program's start. The program gets an empty standard input.
+    /// The parameters for starting a program. Its standard input is empty.
     package struct Start: Sendable {
         package var command: [String]
-        /// The program's whole environment, without PGHOST, PGOPTIONS and the like.
+        /// The whole environment of the program. It has no PGHOST, PGOPTIONS and so on.
         package var environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
-        /// The file that standard error is appended to.
+        /// The file to which standard error is appended.
         package var log: String
-        /// The program's working directory; nil for our own. The user that runs postgres must be able to enter it.
+        /// The working directory; nil for that of this process. The user that runs postgres must be able to enter it.
         package var folder: String? = "/"
-        /// True to send standard output to `log` too; false to discard it.
+        /// True to append standard output to `log` too; false to discard it.
         package var logsOutput = true
-        /// True to kill the program if our process exits before it.
+        /// True to kill the program if this process exits first.
         package var endsWithUs = false
 
         package init(_ command: [String], log: String) {
@@ -52,7 +52,7 @@ package final class ChildProcess: Sendable {
             var status: Int32 = 0
             while waitpid(processID, &status, 0) < 0, errno == EINTR {}
             if start.endsWithUs { ExitCleanup.set(nil, for: name) }
-            // wait(2): the low seven bits tell the signal, the next byte the status.
+            // wait(2): the low seven bits are the signal, and the next byte is the status.
             exit.report(status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F))
         }.start()
         self.exit = exit
@@ -61,15 +61,16 @@ package final class ChildProcess: Sendable {
 
     package var isRunning: Bool { exit.current == nil }
 
-    /// Sends a signal, or nothing if the program has ended: its process id may belong to another process by then.
+    /// Sends a signal. Does nothing if the program has ended, because another process may have its id by now.
     package func send(_ signal: Int32) {
         if isRunning { kill(processID, signal) }
     }
 
-    /// Blocks until the program has ended. Returns its exit status; or, below zero, the number of the signal that ended
-    /// it.
+    /// Blocks the thread until the program has ended. Returns its exit status, or the negative number of the signal
+    /// that ended it.
     package func wait() -> Int32 { exit.wait() }
 
+    /// Starts the program.
     /// - Returns: 0, or the `errno` of the step that failed.
     private static func spawn(_ start: Start, _ processID: inout pid_t) -> Int32 {
         var actions = posix_spawn_file_actions_t()
@@ -83,12 +84,12 @@ package final class ChildProcess: Sendable {
         } else {
             posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         }
-        // The program would otherwise keep our open files, such as a listening socket.
+        // Otherwise the program would inherit this process's open files, such as a listening socket.
         posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // The program gets a process group of its own, so that Ctrl-C reaches it only through us. It inherits no
+        // The program has its own process group, so that Ctrl-C reaches only this process. The program inherits no
         // ignored or blocked signals.
         var all = sigset_t()
         var none = sigset_t()
@@ -107,7 +108,7 @@ package final class ChildProcess: Sendable {
         return posix_spawn(&processID, program, &actions, &attributes, &arguments, &environment)
     }
 
-    /// Runs a program to its end. Throws if its status is not 0.
+    /// Runs a program to its end. Throws unless its exit status is 0.
     static func run(_ command: [String], log: String) throws {
         let process = try ChildProcess(Start(command, log: log))
         let status = process.wait()
@@ -116,7 +117,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// The last lines of a log.
+    /// Returns the last lines of a log.
     static func tail(of log: String) -> String {
         let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").suffix(5).joined(separator: " | ")

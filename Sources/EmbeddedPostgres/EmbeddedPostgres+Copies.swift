@@ -1,25 +1,25 @@
 import Foundation
 
-/// Copies of a server's data directory. With them tests show clients a restored snapshot or a fail-over.
+/// Copies a server's data directory, so that tests can restore a snapshot or fail over to a standby.
 extension EmbeddedPostgres {
     private var copy: String { directory + "/copy" }
 
-    /// Copies the data directory of the stopped server. The copy replaces an earlier one.
+    /// Copies the data directory. The server must be stopped. The copy replaces an earlier one.
     public func keepCopy() throws {
         try? FileManager.default.removeItem(atPath: copy)
-        // cp keeps the owner and the modes: postgres refuses a directory that others may read.
+        // `cp -a` keeps the owner and the modes. postgres refuses a directory that other users may read.
         try ChildProcess.run(["/bin/cp", "-a", data, copy], log: log)
     }
 
-    /// Replaces the stopped server's data directory by the copy of `keepCopy`: the same timeline, at an earlier place.
-    /// The copy stays.
+    /// Replaces the data directory by the copy of `keepCopy`. The server must be stopped. Its timeline stays the same,
+    /// at an earlier position. The copy stays too.
     public func putCopyBack() throws {
         try FileManager.default.removeItem(atPath: data)
         try ChildProcess.run(["/bin/cp", "-a", copy, data], log: log)
     }
 
-    /// Starts a standby of this running server, on a port of its own, in a temporary directory. The standby follows
-    /// asynchronously, so the primary's commits do not wait for it.
+    /// Starts a standby of this running server, on its own port and in a temporary directory. Replication is
+    /// asynchronous, so commits on the primary do not wait for the standby.
     public func startStandby() throws -> EmbeddedPostgres {
         let standby = try EmbeddedPostgres(directory: nil, settings: settings)
         do {
@@ -40,13 +40,13 @@ extension EmbeddedPostgres {
         return standby
     }
 
-    /// Makes a standby a primary, on the next timeline. The old primary hears nothing of it and lives on.
+    /// Makes this standby a primary, on the next timeline. The old primary does not notice and keeps running.
     public func promote() throws {
         try ChildProcess.run(installation.command("pg_ctl", ["promote", "-w", "-D", data]), log: log)
     }
 
-    /// Replaces this server's databases by another server's. Both servers must be stopped; the other one has no
-    /// databases afterwards.
+    /// Replaces this server's databases by those of `other`. Both servers must be stopped. Afterwards `other` has no
+    /// databases.
     public func takeOver(_ other: EmbeddedPostgres) throws {
         try FileManager.default.removeItem(atPath: data)
         try ChildProcess.run(["/bin/mv", other.data, data], log: log)

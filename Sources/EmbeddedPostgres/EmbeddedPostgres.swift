@@ -1,41 +1,41 @@
 import Foundation
 import Synchronization
 
-/// A throw-away PostgreSQL server for tests and demonstrations, on 127.0.0.1 without passwords. It ends with this
-/// process, however the process ends. All calls block, for a second at most when all is well.
+/// A temporary PostgreSQL server for tests and demonstrations, on 127.0.0.1 without passwords. It ends when this
+/// process ends, even if this process is killed. All calls block the thread, usually for at most a second.
 public final class EmbeddedPostgres: Sendable {
-    /// The most starts at which another program takes the free port first.
+    /// The most tries to start if other programs take the chosen ports.
     private static let maximumPorts = 5
 
-    /// The server's TCP port. It stays the same when the server stops and starts.
+    /// The server's TCP port, which a restart does not change.
     public var port: Int { listening.withLock { $0.port } }
     private let listening: Mutex<Listening>
     let installation: PostgresInstallation
     let directory: String
     private let isTemporary: Bool
-    /// The settings as postgres takes them, `name=value`.
+    /// The settings in postgres's form, `name=value`.
     let settings: [String]
-    /// The running server. The lock is held while the server starts or stops.
+    /// The running server; nil while it is stopped. Starting and stopping hold the lock.
     private let server = Mutex<ChildProcess?>(nil)
-    /// The lock that lets one copy of a database run at a time, because PostgreSQL allows no more.
+    /// The lock for creating a database, because PostgreSQL cannot copy a template twice at the same time.
     private let creation = Mutex<Void>(())
 
     private struct Listening {
         var port: Int
-        /// True if a caller may know the port.
+        /// True if a caller may have read the port.
         var hasBegun = false
     }
 
     var data: String { directory + "/data" }
     var log: String { directory + "/log" }
 
-    /// `postgresql://postgres@127.0.0.1:PORT/postgres`
+    /// The URI `postgresql://postgres@127.0.0.1:PORT/postgres`.
     public var uri: String { uri(database: "postgres") }
 
-    /// The server's process id; 0 while the server is stopped. Its sessions are its child processes.
+    /// The server's process id; 0 while it is stopped. The server's sessions are its child processes.
     public var processID: Int32 { server.withLock { $0?.processID ?? 0 } }
 
-    /// The process ids of the server and its children, the sessions included; empty while the server is stopped.
+    /// The process ids of the server and its child processes; empty while the server is stopped.
     public var processIDs: [Int32] {
         let server = processID
         guard server != 0 else { return [] }
@@ -43,8 +43,8 @@ public final class EmbeddedPostgres: Sendable {
         return [server] + all.compactMap { Int32($0) }.filter { Self.parent(of: $0) == server }
     }
 
-    /// Returns the parent's process id, which Linux writes as the fourth field of `stat`. The name before it may hold
-    /// anything.
+    /// Returns the parent's process id, the fourth field of Linux's `stat`. The second field is a name, which may
+    /// contain spaces and parentheses.
     private static func parent(of process: Int32) -> Int32? {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
             let name = text.lastIndex(of: ")")
@@ -58,12 +58,13 @@ public final class EmbeddedPostgres: Sendable {
         return "postgresql://postgres@127.0.0.1:\(port)/\(name)"
     }
 
-    /// Starts a server in a fresh temporary directory, which `stop` removes, or in `directory`. That directory stays,
-    /// and a later start finds its databases again. The server's user must be able to reach it.
+    /// Starts a server. Without `directory` it uses a new temporary directory, which `stop` removes. A given directory
+    /// stays, and a later start finds its databases again. The server's user must be able to reach it.
     /// - Parameters:
-    ///   - durable: false, for tests, if a crash of the machine, though not of the server, may destroy the databases.
+    ///   - durable: false, for tests, if a crash of the machine may destroy the databases. A crash of the server may
+    ///     not.
     ///   - settings: PostgreSQL's settings, by name.
-    ///   - port: the port to try first, for tests; nil for a free one.
+    ///   - port: the port to try first, for tests; nil for a free port.
     public static func start(
         directory: String? = nil, durable: Bool = true, settings: [String: String] = [:], port: Int? = nil
     ) throws -> EmbeddedPostgres {
@@ -116,7 +117,7 @@ public final class EmbeddedPostgres: Sendable {
         ExitCleanup.set(.init(directory: isTemporary ? directory : nil), for: data)
     }
 
-    /// Starts a server that `stopServer` stopped. Does nothing if the server runs.
+    /// Starts a server that `stopServer` has stopped. Does nothing if the server runs.
     public func startServer() throws {
         try server.withLock { server in
             if let running = server, running.exit.current == nil { return }
@@ -134,7 +135,7 @@ public final class EmbeddedPostgres: Sendable {
     }
 
     private func launch() throws -> ChildProcess {
-        // The server listens on TCP only, because the path of a socket has at most 107 bytes.
+        // The server has no socket file, because the path of one may have at most 107 bytes.
         let arguments =
             ["-D", data, "-p", "\(port)", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
             + settings.flatMap { ["-c", $0] }
@@ -143,8 +144,8 @@ public final class EmbeddedPostgres: Sendable {
         return process
     }
 
-    /// Chooses another port if the port was taken and no caller knows it yet, and returns whether it did. Seconds of
-    /// initdb lie between the search for a free port and the server's start, so another program may take the port.
+    /// Chooses another port if the port is taken and no caller has read it. Returns true if it did. initdb runs for
+    /// seconds between the choice of a free port and the server's start, so another program may take the port.
     private func takesAnotherPort() throws -> Bool {
         guard ChildProcess.tail(of: log).contains("Address already in use") else { return false }
         let another = try FreePort.find()
@@ -155,13 +156,13 @@ public final class EmbeddedPostgres: Sendable {
         }
     }
 
-    /// Stops the server and keeps its databases. With `crashing` it writes no checkpoint, as after a power cut.
+    /// Stops the server and keeps its databases. With `crashing` it writes no checkpoint, as in a power cut.
     public func stopServer(crashing: Bool = false) {
         server.withLock { server in
             guard let process = server else { return }
             server = nil
-            // PostgreSQL takes SIGINT for a fast and SIGQUIT for an immediate shutdown, and nothing withstands SIGKILL.
-            // Each gets 10 s.
+            // SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one, and SIGKILL always works. The server
+            // gets 10 s after each.
             for signal in (crashing ? [] : [SIGINT]) + [SIGQUIT, SIGKILL] where process.exit.current == nil {
                 kill(process.processID, signal)
                 _ = process.exit.wait(seconds: 10)
@@ -175,14 +176,14 @@ public final class EmbeddedPostgres: Sendable {
         try startServer()
     }
 
-    /// Stops the server and removes its temporary directory. May be called twice.
+    /// Stops the server, and removes its temporary directory. A second call does nothing.
     public func stop() {
         stopServer()
         if isTemporary { try? FileManager.default.removeItem(atPath: directory) }
         ExitCleanup.set(nil, for: data)
     }
 
-    /// Makes a database, empty or a copy of `template`, and returns its URI.
+    /// Creates a database as a copy of `template`, and returns its URI.
     @discardableResult
     public func createDatabase(_ name: String, template: String = "template1") throws -> String {
         try creation.withLock { _ in
@@ -194,13 +195,13 @@ public final class EmbeddedPostgres: Sendable {
         return uri(database: name)
     }
 
-    /// Waits until postgres writes that it is ready, on the eighth line of the file that pg_ctl reads too.
+    /// Waits until postgres is ready. It then writes so in the eighth line of `postmaster.pid`, as pg_ctl expects.
     private func waitUntilReady(_ process: ChildProcess) throws {
         let limit = Date(timeIntervalSinceNow: 30)
         while process.exit.current == nil, Date() < limit {
             let text = (try? String(contentsOfFile: data + "/postmaster.pid", encoding: .utf8)) ?? ""
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-            // A standby that accepts readers writes `standby`.
+            // A standby writes `standby` once it accepts readers.
             if lines.count > 7, lines[0] == "\(process.processID)",
                 lines[7].hasPrefix("ready") || lines[7].hasPrefix("standby")
             {

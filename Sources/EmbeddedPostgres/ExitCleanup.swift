@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// Ends the programs that still run, and removes their directories, when this process exits in order. If this process
-/// is killed, the kernel ends the servers (see `PostgresInstallation.command`) and the temporary directories stay.
+/// Ends the programs that still run, and removes their directories, when this process exits normally. If this process
+/// is killed, the kernel ends the servers (see `PostgresInstallation.command`), and the temporary directories stay.
 package enum ExitCleanup {
     package struct Leftover: Sendable {
         var process: Int32?
         var directory: String?
-        /// The signal that ends the process.
+        /// The signal with which the process is ended.
         var signal = SIGQUIT
 
         package init(process: Int32? = nil, directory: String? = nil, signal: Int32 = SIGQUIT) {
@@ -20,8 +20,8 @@ package enum ExitCleanup {
     private static let leftovers = Mutex<[String: Leftover]>([:])
     private static let registered: Void = { atexit { ExitCleanup.cleanUp() } }()
 
-    /// Sets the cleanup for the server of a data directory, or for another program under a name of its own. Nil removes
-    /// it.
+    /// Sets the cleanup for a server or another program; nil removes it.
+    /// - Parameter name: the server's data directory, or another unique name.
     package static func set(_ leftover: Leftover?, for name: String) {
         _ = registered
         leftovers.withLock { $0[name] = leftover }
@@ -33,7 +33,7 @@ package enum ExitCleanup {
             if let process = leftover.process { kill(process, leftover.signal) }
         }
         for leftover in all {
-            // Another thread reaps the process within these 2 s, and then there is no such process.
+            // Another thread reaps the process within these 2 s. After that, `kill` finds no such process.
             var polls = 400
             while let process = leftover.process, kill(process, 0) == 0, polls > 0 {
                 usleep(5_000)

@@ -1,9 +1,9 @@
 import Foundation
 
 package enum FreePort {
-    /// Returns a TCP port of 127.0.0.1 on which nobody listens, below the range that the kernel takes for outgoing
-    /// connections (32768 and up). While the server is down, a client in that range could get the port, or connect to
-    /// itself on it.
+    /// Returns a TCP port of 127.0.0.1 on which nobody listens. It is below 32768, where the kernel's range for
+    /// outgoing connections begins. In that range a client could get the port while the server is down, or connect to
+    /// itself.
     package static func find() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 20_000..<32_000)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A value that one thread reports once, and for which other threads wait, blocked.
+/// A value that one thread reports once, and for which other threads wait.
 ///
-/// `@unchecked Sendable` is sound: `value` is read and written with `condition` locked.
+/// `@unchecked Sendable` is sound, because every access to `value` locks `condition`.
 final class Outcome<Value: Sendable>: @unchecked Sendable {
     private let condition = NSCondition()
     private var value: Value?
@@ -25,7 +25,7 @@ final class Outcome<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Waits for the value; nil if none is reported within so many seconds.
+    /// Waits for the value; returns nil if none is reported within this time.
     func wait(seconds: Double) -> Value? {
         let limit = Date(timeIntervalSinceNow: seconds)
         return condition.withLock {

@@ -1,10 +1,11 @@
 import Foundation
 
-/// The PostgreSQL of this machine, and the user that runs it, because `initdb` and `postgres` refuse to run as root.
+/// The PostgreSQL that is installed on this machine, and the user that runs it. `initdb` and `postgres` refuse to run
+/// as root.
 struct PostgresInstallation: Sendable {
     private let binaries: String
     private let setpriv: String?
-    /// The user to become if we are root; nil otherwise.
+    /// The user that runs PostgreSQL if this process runs as root; nil otherwise.
     private let user: (name: String, id: uid_t, group: gid_t)?
 
     init() throws {
@@ -23,11 +24,11 @@ struct PostgresInstallation: Sendable {
         user = ("postgres", entry.pointee.pw_uid, entry.pointee.pw_gid)
     }
 
-    /// Returns the command that runs one of PostgreSQL's programs as the right user. The kernel sends the program
-    /// SIGQUIT when this process dies, even by SIGKILL, and PostgreSQL then ends at once.
+    /// Returns the command that runs one of PostgreSQL's programs as the right user. When this process ends, even by
+    /// SIGKILL, the kernel sends the program SIGQUIT, which ends PostgreSQL at once.
     ///
-    /// setpriv changes the user, which would clear that signal, before it sets the signal. Then setpriv becomes the
-    /// program, so the process id is the program's.
+    /// setpriv first changes the user, which would clear the signal's setting, and then sets the signal. Then it
+    /// executes the program, which so has setpriv's process id.
     func command(_ program: String, _ arguments: [String]) -> [String] {
         var command: [String] = []
         if let setpriv {
@@ -37,7 +38,7 @@ struct PostgresInstallation: Sendable {
         return command + ["\(binaries)/\(program)"] + arguments
     }
 
-    /// Gives the directory to the user that the server runs as.
+    /// Makes the server's user the owner of the directory.
     func own(_ directory: String) throws {
         guard let user else { return }
         guard chown(directory, user.id, user.group) == 0 else {
@@ -45,13 +46,13 @@ struct PostgresInstallation: Sendable {
         }
     }
 
-    /// A temporary directory that the server may reach: `TMPDIR`, unless it is root's own and closed to the server.
+    /// The parent of temporary directories: `TMPDIR`, unless the server's user cannot enter it.
     var temporaryParent: String {
         let directory = NSTemporaryDirectory()
         return user == nil || Self.isOpenToAll(directory) ? directory : "/tmp"
     }
 
-    /// Returns whether everybody may pass through the directory and all directories above it.
+    /// Returns true if every user may enter the directory and all directories above it.
     static func isOpenToAll(_ directory: String) -> Bool {
         var path = URL(fileURLWithPath: directory).resolvingSymlinksInPath()
         while true {
@@ -62,8 +63,8 @@ struct PostgresInstallation: Sendable {
         }
     }
 
-    /// Returns the folder of Debian's newest version; without one, the first folder of PATH that has `initdb` and
-    /// `postgres`.
+    /// Returns the folder with Debian's newest PostgreSQL. Without one, returns the first folder of PATH with `initdb`
+    /// and `postgres`.
     private static func findBinaries() throws -> String {
         let debian = "/usr/lib/postgresql"
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? []
