@@ -7,7 +7,7 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers with PostgreSQL, a broker and the simulated Apple.
+/// Runs whole workers with PostgreSQL, a broker and the simulated Apple.
 @Suite("Announced purchases, end to end", .wholeSystem)
 struct AnnouncedTests {
     private static let settings = [
@@ -53,7 +53,7 @@ struct AnnouncedTests {
                 try await bed.account(ServerApp.token(number), isOf: "p-\(number)")
                 try await bed.notify(Self.announcement(String(9_000_000 + number), token: ServerApp.token(number)))
             }
-            // These clients submit before the delivery. Others submit after it.
+            // These clients submit before a worker delivers their purchase. Others submit after that.
             for number in numbers where number % 4 == 0 {
                 try await bed.submit("p-\(number)", ParkingBed.receipt(String(9_000_000 + number)))
             }
@@ -82,7 +82,8 @@ struct AnnouncedTests {
                 #expect(answers.count { $0 == "receipt.granted" } == 1, "\(number): \(answers)")
             }
             for number in numbers where number % 4 == 1 {
-                // No order is promised: if a worker died after its COMMIT, another worker publishes the event later.
+                // The order of the two events is not fixed. If a worker died after its COMMIT, another one publishes
+                // the event later.
                 try await bed.until("a late submission is answered") {
                     bed.answers("p-\(number)").contains("receipt.rejected already_granted")
                 }

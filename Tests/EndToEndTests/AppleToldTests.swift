@@ -6,7 +6,7 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers with PostgreSQL, a broker and the simulated Apple.
+/// Runs whole workers with PostgreSQL, a broker and the simulated Apple.
 @Suite("Finished deliveries and refund answers sent to Apple, end to end", .wholeSystem)
 struct AppleToldTests {
     private static let app = "com.example.castle.server"
@@ -14,13 +14,15 @@ struct AppleToldTests {
     private static let lena = SimulatedAccount("lena", bundleID: app)
     private static let settings = DemoRun.settings(signing: Seeds.signing)
 
-    /// Buys and submits a purchase for `p-1`. The app finishes purchases at Apple, and answers refund requests.
+    /// Buys and submits a purchase for `p-1`. For this app, workers finish purchases at Apple and answer refund
+    /// requests.
     private func buy(in bed: ParkingBed) async throws -> String {
         let id = try await pay(in: bed)
         try await bed.submit(signedTransaction: bed.apple.signedTransaction(id), player: "p-1", bundle: Self.app)
         return id
     }
 
+    /// Makes a purchase, after importing the catalog for it.
     /// - Parameter isRetired: true if the catalog rejects the product as retired.
     private func pay(in bed: ParkingBed, isRetired: Bool = false) async throws -> String {
         var document = bed.document.replacing(
@@ -51,7 +53,7 @@ struct AppleToldTests {
         }
     }
 
-    /// Ends the leases of all tried deliveries and refund requests.
+    /// Ends the leases of all deliveries and refund requests that a worker has tried.
     private func endLeases(in bed: ParkingBed) async throws {
         for table in ["finishes", "refund_requests"] {
             _ = try await bed.number(
@@ -96,7 +98,7 @@ struct AppleToldTests {
                 bed.apple.setBehaviour(nil, of: .finish)
             }
             try await bed.until("it is finished") {
-                // For the other troubles the retry settings decide when the next try comes.
+                // In the other cases the retry settings decide when the next try comes.
                 if trouble == "finishTold" { try await endLeases(in: bed) }
                 return try await isFinished(id, in: bed)
             }
@@ -133,7 +135,7 @@ struct AppleToldTests {
     }
 
     @Test(
-        "a refund request that comes before its submission is answered and published after the decision",
+        "a refund request that precedes its purchase's submission is published and answered after the decision",
         arguments: [false, true])
     func early(isRefused: Bool) async throws {
         try await ParkingBed.run { bed in
@@ -147,7 +149,7 @@ struct AppleToldTests {
             try await bed.until("it is decided") {
                 bed.answers("p-1").contains(isRefused ? "receipt.rejected retired_product" : "receipt.granted")
             }
-            // The update simulates that a minute passes and every lease ends.
+            // The update makes every lease end now, instead of in a minute.
             try await bed.until("it is answered") {
                 _ = try await bed.number(
                     "WITH due AS (UPDATE refund_requests SET due_at = now() WHERE due_at IS NOT NULL RETURNING 1) SELECT count(*) FROM due"
@@ -161,7 +163,7 @@ struct AppleToldTests {
         }
     }
 
-    @Test("after a worker's death behind its refund answer, the next worker repeats the answer and ends the request")
+    @Test("if a worker dies after its answer about a refund, the next worker repeats the answer and ends the request")
     func killed() async throws {
         try await ParkingBed.run { bed in
             let doomed = try bed.startWorker(
@@ -181,7 +183,7 @@ struct AppleToldTests {
                 return try await isAnswered(id, in: bed)
             }
             #expect(bed.apple.inStore { Set($0.consumption[id] ?? []).count } == 1)
-            // The dead worker may have left the event in the outbox.
+            // The dead worker may have left the event unpublished in the outbox.
             try await bed.until("it is told of") { bed.answers("p-1").contains("refund.requested") }
             let events = bed.outcomes.collected.events["p-1"] ?? []
             let requested = events.filter { $0["type"]?.string == "refund.requested" }

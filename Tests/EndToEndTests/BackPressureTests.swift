@@ -21,7 +21,8 @@ extension EndToEnd {
                 highest = max(highest, scrape["receiptd_in_flight"] ?? 0)
                 return scrape["receiptd_paused"] == 1 && highest > 0
             }
-            // The time-out of a request is one second here, so the worker asks again about the submissions in memory.
+            // The time-out of a request is one second, so the worker repeats its requests about the submissions in
+            // memory.
             for _ in 0..<10 {
                 highest = max(highest, try await worker.scrape()["receiptd_in_flight"] ?? 0)
                 try await last(.milliseconds(200))
@@ -38,11 +39,11 @@ extension EndToEnd {
         }
     }
 
-    /// The outbox has no limit of its own. A record keeps its place in memory until Kafka acknowledges its events. A
-    /// partition's new owner takes no record before it has published the last owner's events. So each death may add one
-    /// window, only from partitions without unpublished events.
+    /// The outbox has no limit of its own. But a record keeps its place in memory until Kafka acknowledges its events.
+    /// A partition's new owner takes no record before it has published the last owner's events. So each death adds at
+    /// most one window, and only for partitions without unpublished events.
     @Test(
-        "without the outcomes topic the outbox holds one window, and no partition owes more after a worker's kill",
+        "without the outcomes topic the outbox gets one window, and after a kill no partition of the outbox gets more",
         .onlyInProcessBroker)
     func stuckOutbox() async throws {
         let plan = Plan.genuine(count: 400, players: 400)
@@ -57,7 +58,7 @@ extension EndToEnd {
             func owed() async throws -> Int64 {
                 try await bed.query("SELECT count(*) FROM outbox") { $0.int8(0, 0) ?? -1 }
             }
-            /// Returns the numbers of unpublished events by partition.
+            /// Returns the number of unpublished events of each partition.
             func debts() async throws -> [Int64: Int64] {
                 let statement = "SELECT source_partition, count(*) FROM outbox GROUP BY 1"
                 return try await bed.query(statement) { rows in
@@ -112,7 +113,7 @@ extension EndToEnd {
 }
 
 extension Plan {
-    /// Returns a plan of genuine purchases only, for each player in turn.
+    /// Returns a plan with only genuine purchases, which the players make in turn.
     static func genuine(count: Int, players: Int, product: String = Receipts.gems) -> Plan {
         var plan = Plan()
         for number in 0..<count {

@@ -7,13 +7,13 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("wrong usage exits 64, wrong settings 78 with every fault at once")
+    @Test("a command exits 64 for wrong usage, and 78 for wrong settings, with all faults together")
     func settingsFaults() async throws {
         #expect(try await Program.run(["run", "--no-such-option"]).code == 64)
         #expect(try await Program.run(["no-such-command"]).code == 64)
         #expect(try await Program.run(["inspect", ""]).code == 64)
         #expect(try await Program.run(["--version"]).code == 0)
-        // A user who forgets `run` must not take the program's end for a success.
+        // A script that forgets `run` must not take the program's end for success.
         for group in [[], ["holds"], ["parked"], ["dead-letters"], ["grants"], ["catalog"]] {
             let ending = try await Program.run(group)
             #expect(
@@ -142,7 +142,7 @@ extension EndToEnd {
             try await Seeds.prepare(bed.databaseURL)
             let well = try await Program.run(["check"], environment: bed.environment())
             #expect(well.code == 0, "\(well)")
-            // The samples' root is no root of Apple's.
+            // The samples' root certificate is not Apple's.
             let lines = well.output.split(separator: "\n")
             #expect(lines.count { $0.hasPrefix("WARN    root certificates: 2 of ") } == 1, "\(well)")
             #expect(lines.count { $0.hasPrefix("ok") } == lines.count - 1, "\(well)")
@@ -178,7 +178,7 @@ extension EndToEnd {
                 .write(to: small, atomically: true, encoding: .utf8)
             defer { try? FileManager.default.removeItem(at: faulty.deletingLastPathComponent()) }
             let settings = bed.environment()
-            // A reviewer who checks a file has no database.
+            // An engineer may check a file without a database.
             for (call, environment) in [(["check"], [:]), (["diff"], settings), (["import"], settings)] {
                 let refused = try await Program.run(["catalog"] + call + [faulty.path], environment: environment)
                 #expect(refused.code == 78)
@@ -244,7 +244,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("submit --wait prints its submissions' events; outcomes prints all players' or one player's, or follows")
+    @Test("submit --wait prints the events of its submissions; outcomes prints those of all or one player, or follows")
     func answers() async throws {
         let plan = Plan.genuine(count: 6, players: 3)
         let lines = plan.records.map { String(decoding: $0.value ?? [], as: UTF8.self) }
@@ -279,7 +279,7 @@ extension EndToEnd {
         let submission, player: String
     }
 
-    /// Returns the owner of each line, of submissions or of events.
+    /// Returns the player and the id in each line, which is a submission or an event.
     private func events(_ lines: String) throws -> Set<Named> {
         Set(
             try lines.split(separator: "\n").map { line in

@@ -14,7 +14,7 @@ import Testing
 @testable import ReceiptdConfiguration
 
 extension EndToEnd {
-    /// Unsigned records: three are sound submissions, three are not.
+    /// Six records without a signature: three valid submissions, and three that are not.
     private static var unsigned: [PlannedRecord] {
         (0..<6).map { number in
             let value =
@@ -64,7 +64,7 @@ extension EndToEnd {
                 ["dead-letters", "list", "--reason", "crashed"], environment: environment)
             #expect(other.code == 0 && other.output.contains("no dead letters"), "\(other)")
 
-            // If the key were still set, all records would become dead letters again.
+            // With the signing key set, all records would become dead letters again.
             let keyed = try await Program.run(
                 ["dead-letters", "redrive"], environment: bed.environment(["SUBMISSION_SIGNING_KEYS": "a-key"]))
             #expect(
@@ -94,7 +94,7 @@ extension EndToEnd {
                 "SELECT concat_ws('|', operator, change, subject, shown) FROM console_changes ORDER BY id"
             ) { rows in (0..<rows.count).map { rows.text($0, 0) } }
             #expect(entered == ["ann|redrive-dead-letters|reason bad_signature|3"])
-            // Kafka delivers the records again. The worker answers each one and writes no new dead letter.
+            // Workers read the redriven records, answer each, and write no new dead letter.
             try bed.startWorker()
             try await bed.outcomes.until("those put back are answered") { content in
                 (0..<3).allSatisfy { number in content.events.contains { $0.submissionID == "secret-\(number)" } }
@@ -132,7 +132,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a command whose login Kafka refuses exits 78 with the broker's message, without the password")
+    @Test("a command whose login Kafka refuses exits 78; its message has the broker's text and no password")
     func refusedLogIn() async throws {
         let broker = try await RefusingBroker.start(mechanisms: ["PLAIN"])
         let nobody = "http://127.0.0.1:1"
@@ -158,7 +158,7 @@ extension EndToEnd {
         try await broker.shutdown()
     }
 
-    @Test("dead-letters and rewind exit 64 for wrong usage, 78 for missing settings, and 69 out of Kafka's reach")
+    @Test("dead-letters and rewind exit 64 for wrong usage, 78 for missing settings, and 69 without Kafka")
     func recoveryCommandFaults() async throws {
         for wrong in [
             ["dead-letters", "list", "--limit", "0"], ["dead-letters", "list", "--reason", "bored"],
@@ -183,7 +183,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "a rewind is refused while workers run, and else moves Kafka's offsets and the checkpoints back",
+        "a rewind is refused while workers run, and otherwise moves Kafka's offsets and the checkpoints back",
         .onlyInProcessBroker)
     func rewind() async throws {
         let plan = Plan.genuine(count: 40, players: 10)
@@ -194,7 +194,7 @@ extension EndToEnd {
                 OffsetRewind.Move(TopicPartition(topic: topic, partition: number), committed: 9, target: 4)
             }
             let checkpoints = PostgresCheckpoints(pool: bed.pool, group: "nobody")
-            // The in-process broker takes an outsider's commit only from a group that nobody ever joined.
+            // The in-process broker accepts a commit from a non-member only for a group that never had a member.
             var other = settings.kafka
             other.groupID = "nobody"
             let properties = KafkaClientProperties(settings: other).consumer
@@ -221,7 +221,7 @@ extension EndToEnd {
             try bed.startWorker()
             try await bed.submit(plan.records)
             try await bed.settle(plan)
-            // The in-process broker returns no offset for a time, so every partition stays at its offset.
+            // The in-process broker finds no offset for a time, so every partition stays at its offset.
             let planned = try await Program.run(
                 ["rewind", "--to", "2026-11-01T00:00:00Z", "--dry-run"], environment: bed.environment())
             #expect(planned.code == 0 && planned.output.contains("nothing was done"), "\(planned)")
@@ -238,7 +238,7 @@ extension EndToEnd {
         }
     }
 
-    /// Checks that a refused command reports no act as done.
+    /// Checks that a refused command reports no move as done.
     private func refusedRewind(
         _ bed: Testbed, _ topic: String, _ kafka: KafkaSettings, _ moves: [OffsetRewind.Move]
     ) async throws {

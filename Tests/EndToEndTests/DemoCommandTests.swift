@@ -6,11 +6,11 @@ import Testing
 
 @testable import Demo
 
-/// The demo as a whole process.
+/// Runs the demo as a separate process.
 @Suite("The demo, as a process", .wholeSystem)
 struct DemoCommandTests {
-    /// An environment that the demo must ignore: an address where nobody listens, and libpq's variables for another
-    /// server.
+    /// An environment that the demo must ignore. It has addresses where nobody listens, and libpq's variables for
+    /// another server.
     private static let hostile = [
         "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
         "KAFKA_PROPERTIES": "security.protocol=SSL", "PGHOST": "127.0.0.1", "PGHOSTADDR": "192.0.2.1", "PGPORT": "1",
@@ -34,7 +34,7 @@ struct DemoCommandTests {
         return Running(process: try ChildProcess(start), output: output)
     }
 
-    /// Returns the command lines of a process's children, by process id.
+    /// Returns the command lines of a process's child processes, by process id.
     private func children(of parent: Int32) -> [Int32: String] {
         var found: [Int32: String] = [:]
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
@@ -49,7 +49,7 @@ struct DemoCommandTests {
         return found
     }
 
-    /// Returns the directory in the command line `postgres -D DIRECTORY/data …`; nil without such a line.
+    /// Returns the directory in the command line `postgres -D DIRECTORY/data …`; nil if there is no such line.
     private func dataDirectory(_ commands: some Collection<String>) -> String? {
         commands.lazy.compactMap { line -> String? in
             let words = line.split(separator: " ")
@@ -58,7 +58,7 @@ struct DemoCommandTests {
     }
 
     @Test(
-        "a signal ends the demo without a process or a directory left behind, despite hostile environment variables",
+        "a demo with misleading environment variables, once ended by a signal, leaves no process and no directory",
         arguments: [SIGINT, SIGTERM])
     func interrupted(signal: Int32) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("demo-\(UUID().uuidString)")

@@ -18,7 +18,7 @@ struct DemoReportTests {
         DemoReport.Style(width: width, hasColors: hasColors, listsAll: listsAll)
     }
 
-    @Test("the report begins with the sum, lists differing cases, or all on request, and fits 80 columns")
+    @Test("the report begins with counts, lists the differing cases (on request all), and fits 80 columns")
     func cases() throws {
         let difference = String(repeating: "very different ", count: 10)
         let report = DemoReport(results: [
@@ -36,7 +36,7 @@ struct DemoReportTests {
         #expect(!DemoReport(results: [try result("cracker-junk")]).text(style()).contains("cracker-junk"))
     }
 
-    @Test("the report has colors only where wanted, and the same text without colors")
+    @Test("the report has colors only on request, and its text does not change with them")
     func colors() throws {
         let report = DemoReport(results: [try result("cracker-junk")])
         let plain = report.text(style(width: 50, listsAll: true))

@@ -4,14 +4,14 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers, commands and the console, with PostgreSQL, a broker and the simulated Apple.
+/// Runs whole workers, commands and the console, with PostgreSQL, a broker and the simulated Apple.
 @Suite("Two players' holds of one purchase, end to end", .wholeSystem)
 struct DisputedHoldTests {
     private static let app = "com.example.castle.server"
     private static let token = "3c9e6679-7425-40de-944b-e07fc1f90ae7"
 
-    /// Makes two holds of a purchase of an unknown product: first of a thief without the purchase's token, then of the
-    /// buyer.
+    /// Makes two holds on a purchase of an unknown product. The first is of a thief, who lacks the purchase's token.
+    /// The second is of the buyer.
     private func hold(_ id: String, in bed: ParkingBed) async throws {
         let claims = """
             {"transactionId":"\(id)","originalTransactionId":"\(id)","bundleId":"\(Self.app)",\
@@ -55,7 +55,7 @@ struct DisputedHoldTests {
             let rejected = try await bed.holds("reject", "8701", "--player", "thief-8701")
             #expect(rejected.code == 0 && rejected.output.hasPrefix("1 rejected"), "\(rejected)")
             #expect(try await held(in: bed) == ["8701 buyer-8701 ownership_disputed"])
-            // The product is still unknown, so the release makes a hold for another reason.
+            // The product is still unknown. So the released purchase is held again, for this reason.
             #expect(try await bed.holds("release", "8701").code == 0)
             try await bed.until("the dispute is over") {
                 try await held(in: bed) == ["8701 buyer-8701 unknown_product"]
@@ -83,7 +83,7 @@ struct DisputedHoldTests {
             let made = try await ann.confirm("/confirm?change=reject-held&picked=1&pick-0=8702%20thief-8702").body
             #expect(made.contains("1 rejected"))
             #expect(try await held(in: bed) == ["8702 buyer-8702 ownership_disputed"])
-            // The record of a change outlives the player.
+            // The row stays after the player's erasure, so it must not name the player.
             #expect(try await bed.rows("SELECT subject FROM console_changes") == ["8702"])
             for id in ["8702%20", "%20thief-8702", "8702%00x"] {
                 #expect(try await ann.get("/confirm?change=release&id=\(id)").status == 400, "\(id)")

@@ -1,5 +1,5 @@
 import Testing
 
-/// Whole workers, in processes of their own, on real parts.
+/// Tests of whole workers, each in its own process, with real services.
 @Suite(.wholeSystem)
 struct EndToEnd {}

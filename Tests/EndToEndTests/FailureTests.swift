@@ -9,7 +9,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    /// A role with a worker's rights that owns no table.
+    /// Creates a database role with a worker's rights that owns no table.
     private func makeRole(in bed: Testbed) async throws -> (name: String, uri: String) {
         let name = "worker_\(UInt32.random(in: .min ... .max))"
         try await bed.run(
@@ -23,7 +23,7 @@ extension EndToEnd {
         return (name, bed.databaseURL + "\(mark)user=\(name)")
     }
 
-    @Test("a database right revoked from a running worker is named by /readyz, status, log and metrics")
+    @Test("if a running worker loses a database right, /readyz, status, log and metrics name the failing part")
     func rightTakenAway() async throws {
         try await Testbed.run { bed in
             let role = try await makeRole(in: bed)
@@ -63,7 +63,7 @@ extension EndToEnd {
             let topic = bed.parts.deadLettersTopic
             let worker = try bed.startWorker()
             try await eventually("ready") { await worker.isReady() }
-            // The worker writes nothing to the topic here, so only a question to the broker shows the failure.
+            // The worker publishes nothing to this topic, so only a metadata request shows the failure.
             bed.parts.broker?.setTopicError(topic, KafkaError.Code.unknownTopicOrPartition)
             try await eventually("/readyz names it", within: .seconds(60)) {
                 let answer = try await worker.get("/readyz")
@@ -106,7 +106,7 @@ extension EndToEnd {
             try await bed.submit(plan.records)
             try await bed.settle(plan)
             #expect(await worker.isReady())
-            // The worker writes these lines every minute and at its end.
+            // The worker writes these rows every minute, and when it stops.
             worker.process.terminate()
             #expect(try await worker.ending() == 0)
             let told = worker.log.split(separator: "\n").filter { $0.contains(#""part":"traffic""#) }
@@ -135,7 +135,7 @@ extension EndToEnd {
                 let answer = try await worker.get("/readyz")
                 return answer.status == 503 && answer.body.contains("Kafka is out of reach")
             }
-            // These workers' Kafka session lasts a few seconds.
+            // The Kafka session of these workers lasts a few seconds.
             try await eventually("the partitions are lost") {
                 try await worker.scrape()["receiptd_assigned_partitions"] == 0
             }
@@ -187,12 +187,12 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker of which any part ends by itself names the part and exits 1")
+    @Test("if any part of a worker ends by itself, the worker names the part and exits 1")
     func partEnds() async throws {
         try await Testbed.run { bed in
             // Only the console has the part `databaseWatch`.
             let all = EndlessPart.allCases.filter { $0 != .databaseWatch }
-            // The rows run a few at a time, because each is a whole worker.
+            // Four workers run at a time.
             for parts in stride(from: 0, to: all.count, by: 4).map({ all[$0..<min($0 + 4, all.count)] }) {
                 let workers = try parts.map { part in
                     (
@@ -214,7 +214,7 @@ extension EndToEnd {
     @Test("a worker whose clock is two hours ahead of PostgreSQL's reports the difference and stays ready")
     func clocks() async throws {
         try await Testbed.run { bed in
-            // To the worker, this server's clock is two hours behind.
+            // Seen from the worker, the server's clock is now two hours behind.
             try await bed.run(
                 """
                 CREATE SCHEMA two_hours_behind;

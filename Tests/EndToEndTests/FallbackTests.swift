@@ -8,7 +8,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "decisions that a database lost when it fell back are decided again, with the same owners and event ids",
+        "after a restore loses decisions, workers decide again with the same owners and event ids",
         arguments: [true, false])
     func fallback(whileRunning: Bool) async throws {
         let seed = UInt64.random(in: 1...999_999)
@@ -36,7 +36,7 @@ extension EndToEnd {
             try await SharedServer.replace(name, byCopyOf: "\(name)_before")
             if !whileRunning { workers = [try bed.startWorker(), try bed.startWorker()] }
             try await eventually("what was lost is granted again") {
-                // The first query may meet a connection that the restore has cut.
+                // The first query may use a connection that the restore closed.
                 let again = try? await Checker(bed: bed, plan: plan).grants()
                 return again.map { Set($0.keys) == Set(grants.keys) } ?? false
             }

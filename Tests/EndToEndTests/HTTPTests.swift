@@ -74,7 +74,7 @@ extension EndToEnd {
     ]
 }
 
-/// Prometheus' own judge of a scrape.
+/// Prometheus' own check of a scrape.
 enum Promtool {
     private static let places = ["/usr/bin/promtool", "/usr/local/bin/promtool", "/opt/homebrew/bin/promtool"]
 

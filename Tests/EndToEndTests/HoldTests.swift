@@ -6,7 +6,7 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers on real parts.
+/// Runs whole workers with real services.
 @Suite("Ending holds, end to end", .wholeSystem)
 struct HoldTests {
     private static let unknown = "com.example.castle.comet.1"
@@ -36,7 +36,7 @@ struct HoldTests {
         }
     }
 
-    /// Checks that all three purchases are held.
+    /// Checks that `holds list` shows all three purchases.
     private func expectList(in bed: ParkingBed) async throws {
         let listed = try await bed.holds("list", "--json")
         #expect(listed.code == 0 && listed.output.contains(#""total":3"#), "\(listed)")
@@ -44,7 +44,7 @@ struct HoldTests {
         #expect(try await bed.holds("list").output.contains("unknown_product"))
     }
 
-    /// Releases the first hold while no worker runs. The next worker asks Apple again and grants the purchase.
+    /// Releases the first hold while no worker runs. Then a new worker asks Apple again, and grants the purchase.
     private func expectRelease(in bed: ParkingBed) async throws {
         let released = try await bed.holds("release", "8101", "--operator", "ann")
         #expect(released.code == 0 && released.output.hasPrefix("1 released"), "\(released)")
@@ -58,7 +58,7 @@ struct HoldTests {
             bed.apple.requests(receiptData: ParkingBed.receipt("8101", product: Self.unknown)) > requests)
     }
 
-    /// Rejects the second hold, which also rejects later submissions of the purchase.
+    /// Rejects the second hold. Later submissions of the purchase must be rejected too.
     private func expectRejection(in bed: ParkingBed) async throws {
         let rejected = try await bed.holds("reject", "8102")
         #expect(rejected.code == 0 && rejected.output.hasPrefix("1 rejected"), "\(rejected)")
@@ -82,7 +82,7 @@ struct HoldTests {
         #expect(try await bed.holds("reject", "8103 ").code == 64)
         #expect(try await bed.holds("release", "8103", "--limit", "1").code == 64)
         #expect(try await bed.holds("release", "--all", "--limit", "0").code == 64)
-        // No terminal can confirm here, so without --yes the command rejects nothing.
+        // No terminal can confirm, so a command without --yes rejects nothing.
         let unasked = try await bed.holds("reject", "--all")
         #expect(unasked.code == 64 && unasked.errors.contains("reject 1 held transactions"), "\(unasked)")
         for verb in ["reject", "release"] {
@@ -91,7 +91,7 @@ struct HoldTests {
         }
     }
 
-    /// Releases the third hold by its app and reason instead of its id.
+    /// Releases the third hold by its app and reason, without its id.
     private func expectReleaseOfMany(in bed: ParkingBed) async throws {
         #expect(try await isHeld("8103", in: bed))
         #expect(bed.answers("p-3") == ["receipt.held unknown_product"])
@@ -103,7 +103,7 @@ struct HoldTests {
         #expect(try await bed.number("SELECT count(*) FROM hold_decisions WHERE operator = 'ann'") == 1)
     }
 
-    /// Checks that `inspect` shows the decisions.
+    /// Checks that `inspect` shows the operator's decisions.
     private func expectInspection(in bed: ParkingBed) async throws {
         let inspected = try await bed.command(["inspect", "8101", "--days", "1000"])
         #expect(inspected.code == 0 && inspected.output.contains("grants (1)"), "\(inspected)")

@@ -9,12 +9,12 @@ extension EndToEnd {
     @Test("a worker with nothing to do asks PostgreSQL fewer than seventeen times a second")
     func idle() async throws {
         let seconds = 8
-        // The test has its own server, so it counts only its own sessions.
+        // With a server of its own, the test counts only its own sessions.
         try await Testbed.run(on: .ownServer) { bed in
             let worker = try bed.startWorker()
             try await eventually("ready") { await worker.isReady() }
-            // The test counts the looks of a real period, after the worker's first looks. The worker's pauses limit the
-            // number, and a busy machine lowers the number.
+            // The test counts the queries of a period after the worker's first ones. The worker's pauses limit their
+            // number, and a busy machine lowers it.
             try await Task.sleep(for: .seconds(4))
             let before = try await Self.transactions(bed)
             try await Task.sleep(for: .seconds(seconds))
@@ -23,7 +23,7 @@ extension EndToEnd {
         }
     }
 
-    /// Returns the number of ended SQL transactions. Each session reports its number every second.
+    /// Returns the number of SQL transactions so far. Each session updates its part every second.
     private static func transactions(_ bed: Testbed) async throws -> Int64 {
         let sql = """
             SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()

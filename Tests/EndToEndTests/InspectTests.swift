@@ -10,20 +10,20 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("inspect tells waiting submissions from local refusals, with the partition's lag and Apple's state")
+    @Test("inspect shows waiting submissions with lag and Apple's state, and local refusals as refused")
     func inspecting() async throws {
         try await Testbed.run { bed in
             let names = Inspector.names
             var stray = try Inspector.record("p-stray", "bm90IGEgcmVjZWlwdA==")
             stray.key = Array("another".utf8)
-            // An iOS 6 receipt cannot be proven: Apple must be asked.
+            // The worker cannot check the signature of an iOS 6 receipt, so it must ask Apple.
             try await bed.submit([
                 stray,
                 Inspector.record(names[0], Receipts.single("9000000000001")),
                 Inspector.record(names[1], "bm90IGEgcmVjZWlwdA=="),
             ])
             let inspector = Inspector(environment: bed.environment())
-            // No worker has read the records, so neither is rejected.
+            // No worker has polled the records yet, so none is rejected.
             for id in names + names.map({ "s-\($0)" }) + ["9000000000001"] {
                 let ending = try await inspector.inspect(id)
                 #expect(ending.output.hasPrefix("not decided yet: submission "), "\(id): \(ending)")
@@ -35,7 +35,7 @@ extension EndToEnd {
 
             try await bed.apple.setOutage(.refuse)
             let worker = try bed.startWorker()
-            // Many submissions fail, because the failure of one player's would not count as Apple's.
+            // Failures of a single player's submissions would not count as trouble at Apple, so many players submit.
             try await bed.submit(Plan.genuine(count: 60, players: 60).records)
             let http = ["HTTP_PORT": "\(try await worker.port())"]
             try await bed.outcomes.until("the junk is refused") { $0.answers["s-p-junk"] != nil }
@@ -73,7 +73,7 @@ extension EndToEnd {
     }
 }
 
-/// Runs `receiptd inspect` for two players: one whose submission waits for Apple, and one whose receipt is junk.
+/// Runs `receiptd inspect` for two players. One player's submission waits for Apple. The other's receipt is junk.
 private struct Inspector {
     static let names = ["inspect/\"wäit\"", "p-junk"]
 
@@ -90,7 +90,7 @@ private struct Inspector {
     func inspect(_ id: String, _ more: [String: String] = [:]) async throws -> Program.Ending {
         let ending = try await Program.run(["inspect", id], environment: environment.merging(more) { $1 })
         #expect(ending.code == 0, "\(ending)")
-        // The output goes to a pipe, so `inspect` cuts no line.
+        // The output is a pipe, for which `inspect` cuts no line.
         #expect(!ending.output.contains("…"), "\(ending)")
         return ending
     }
@@ -102,7 +102,7 @@ private struct Inspector {
         #expect(json["undecided"]?.array?.first?["lag"] != nil && json["answers_on_topic"]?.array?.isEmpty == true)
         let junk = try await Program.run(["inspect", "p-junk", "--json"], environment: environment)
         let found = try JSONParser.parse(Array(junk.output.utf8.dropLast())).value
-        // Inspect leaves the topic's answer out once PostgreSQL has the refusal.
+        // Once PostgreSQL has the refusal, `inspect` leaves out the event on the topic.
         let told = ["answers_on_topic", "local_refusals"].flatMap { found[$0]?.array ?? [] }
         #expect(told.map { $0["reason"]?.string } == ["malformed_receipt"], "\(junk)")
     }

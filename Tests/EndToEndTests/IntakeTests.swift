@@ -8,7 +8,7 @@ import Testing
 
 @testable import Demo
 
-/// Apple posts refunds to an intake, and a worker revokes the grants.
+/// Posts Apple's notifications to an intake. A worker then revokes the refunded grants.
 @Suite("Apple's notifications by HTTP, end to end", .wholeSystem)
 struct IntakeTests {
     private static let signing = Seeds.directory.appendingPathComponent("signing")
@@ -38,7 +38,7 @@ struct IntakeTests {
         return port
     }
 
-    @Test("a refund that Apple posts twice is answered 200, and revokes once")
+    @Test("the intake answers a refund that Apple posts twice with 200, and the grant is revoked once")
     func refunded() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.roots)
@@ -79,7 +79,7 @@ struct IntakeTests {
             try await bed.until("the genuine one is read") {
                 try await bed.number("SELECT count(*) FROM notifications") == 1
             }
-            // The worker checkpoints an offset after the effects of its record.
+            // The worker checkpoints an offset only after the effects of its record are stored.
             try await bed.until("its offset is kept") { try await bed.parts.notificationsDone(in: bed.pool) >= 1 }
             #expect(try await bed.parts.notificationsDone(in: bed.pool) == 1, "nothing else was on the topic")
             #expect(bed.outcomes.collected.deadLetters.isEmpty)
@@ -105,7 +105,7 @@ struct IntakeTests {
             simulated.hasNotificationURL = true
             put(simulated)
             let port = try await intake(in: bed)
-            // The simulated Apple only stores its notifications, so the test posts them to the intake.
+            // The simulated Apple only stores its notifications. So the test posts them to the intake.
             let posting = Task { [apple = bed.apple] in
                 try await eventually("Apple was asked for a test") { !apple.notifications().isEmpty }
                 for notification in apple.notifications() {

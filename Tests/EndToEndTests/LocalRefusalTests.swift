@@ -9,8 +9,8 @@ import Testing
 extension EndToEnd {
     @Suite("Local refusals put to Apple, end to end")
     struct LocalRefusalTests {
-        /// Returns a receipt without a signature. The worker rejects it as forged, and the simulated App Store calls it
-        /// genuine.
+        /// Returns a receipt without a signature. The worker rejects it as forged, but the simulated App Store answers
+        /// that it is genuine.
         private static func forged(_ transaction: String) -> String {
             SimulatedReceipt(
                 bundleID: Receipts.castle, appAppleID: Receipts.castleAppleID,
@@ -40,7 +40,7 @@ extension EndToEnd {
                 .map { $0.type + ($0.reason.map { " " + $0 } ?? "") }
         }
 
-        @Test("a refused receipt that Apple calls genuine is granted once; another player's copy of it is only refused")
+        @Test("a refused receipt that Apple calls genuine is granted once; a second player with it is only refused")
         func disputed() async throws {
             try await Testbed.run(settings: ["LOCAL_REFUSAL_CHECKS_PER_MINUTE": "6000"]) { bed in
                 let worker = try bed.startWorker()
@@ -52,7 +52,7 @@ extension EndToEnd {
                 try await eventually("nothing is owed") {
                     try await bed.query("SELECT count(*) FROM outbox") { $0.int8(0, 0) } == 0
                 }
-                // Another player submits the first receipt. The worker checks it with Apple, and publishes only the
+                // Another player submits the first receipt. The worker checks it with Apple, but publishes only the
                 // rejection.
                 let value = Self.forged("8901")
                 try await submit("8902", value, to: bed)

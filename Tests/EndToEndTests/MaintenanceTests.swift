@@ -9,7 +9,7 @@ extension EndToEnd {
     @Test("during a backup a worker starts and decides, and logs that the backup keeps it from making day partitions")
     func backup() async throws {
         try await Testbed.run { bed in
-            // No day has a partition, except an old day that the worker must drop.
+            // No day has a partition, except one old day whose partition the worker must drop.
             try await Seeds.withPool(bed.databaseURL) { pool in
                 try await pool.run { session in
                     try session.run(

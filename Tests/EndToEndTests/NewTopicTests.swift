@@ -6,7 +6,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    /// Two in-process brokers, one after the other, act as a topic that was deleted and made again.
+    /// Two in-process brokers, one after the other, simulate a topic that was deleted and created again.
     @Test(
         "a recreated submissions topic is read from its beginning, although no checkpoint can be written at first",
         .onlyInProcessBroker,
@@ -27,7 +27,7 @@ extension EndToEnd {
                 try await bed.submit(plan.records)
                 let first = try bed.startWorker()
                 await bed.apple.waitUntil { $0.requests > 0 }
-                // Offsets are committed each second, and nothing is decided.
+                // Workers would commit offsets every second, but nothing is decided.
                 try await last(.seconds(3))
                 try await first.kill()
                 for (partition, marks) in try await bed.committedOffsets() {

@@ -9,7 +9,7 @@ import Testing
 struct NotificationHistoryTests {
     private static let app = ServerApp(bundleID: "com.example.history", appleID: 1_450_000_045)
     private static let gems = "\(app.bundleID).gems"
-    /// The number of purchases, whose notifications fill ten pages.
+    /// The number of purchases. Their notifications fill ten pages.
     private static let purchases = 200
 
     @Test("after a worker's death the next worker reads the history's next page, and every purchase is granted")
@@ -25,7 +25,7 @@ struct NotificationHistoryTests {
                     _ = try store.buy(Self.gems, by: account, SimulatedTerms(accountToken: ServerApp.token(number)))
                 }
             }
-            // The worker makes one round, because a further round would ask for the last hour again.
+            // The worker reads the history once. A second round would read the last hour again.
             let settings = ServerApp.settings(["NOTIFICATION_HISTORY_SECONDS": "3600", "MISSED_PURCHASE_SECONDS": "0"])
             let first = try bed.startWorker(settings.merging(["RECEIPTD_CRASH_AFTER": "historyPageTaken:4"]) { $1 })
             try await bed.until("the first reader died") { !first.isRunning }

@@ -9,13 +9,13 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers with PostgreSQL, a broker and the simulated Apple.
+/// Runs whole workers with PostgreSQL, a broker and the simulated Apple.
 @Suite("Refunds, end to end", .wholeSystem)
 struct NotificationTests {
     private static let roots = ["APPLE_ROOT_CERTIFICATES_FILE": Seeds.signing.appendingPathComponent("root.pem").path]
     private static let boughtAt: Int64 = 1_777_629_600_000
 
-    /// Returns the body of a notification about a purchase of gems, signed `day` days after the purchase.
+    /// Returns the body of a notification about a purchase of gems. Apple signed it `day` days after the purchase.
     private static func body(
         _ type: String, of transaction: String, day: Int64, id: String? = nil, appAppleID: Int64 = 1_450_000_001,
         product: String = "com.example.castle.gems.100"
@@ -61,7 +61,7 @@ struct NotificationTests {
             try await bed.notify(Self.body("REFUND_REVERSED", of: "8401", day: 3))
             try await bed.until("it is reinstated") { bed.answers("p-1").last == "receipt.reinstated" }
             #expect(try await bed.number("SELECT count(*) FROM grants WHERE revoked_at IS NULL") == 1)
-            // The worker leaves in order, with two consumers.
+            // The worker stops in order with its two consumers.
             successor.terminate()
             #expect(try await blocking { successor.wait() } == 0)
         }
@@ -109,7 +109,7 @@ struct NotificationTests {
             #expect(headers["dead-letter-detail"]?.isEmpty == false)
             try await bed.importCatalog(
                 bed.document.replacing("app_apple_id: 1450000001\n", with: "app_apple_id: 1450000099\n"))
-            // The command needs the worker's roots. With other roots the notification would become a dead letter again.
+            // With other root certificates than the worker's, the notification would become a dead letter again.
             let environment = bed.environment(Self.roots)
             try await bed.until("the catalog is in force") {
                 try await Program.run(["dead-letters", "redrive", "--again"], environment: environment).code == 0
@@ -182,7 +182,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("a refund that a fallen-back database lost is read again, and the grant is revoked again")
+    @Test("after a restore loses a refund, the worker reads the refund again and revokes the grant again")
     func fallback() async throws {
         let plan = Plan.genuine(count: 3, players: 3)
         try await Testbed.run { bed in
@@ -202,7 +202,7 @@ struct NotificationTests {
                     value: Array(body.utf8), headers: [], timestampMilliseconds: nil))
             let revoked = { bed.outcomes.content.events.filter { $0.type == "receipt.revoked" } }
             try await eventually("it is revoked") { !revoked().isEmpty }
-            // The first query may meet a connection that the restore has cut.
+            // The first query may use a connection that the restore closed.
             try await eventually("it is done with") { (try? await bed.parts.notificationsDone(in: bed.pool)) == 1 }
             try await SharedServer.replace(name, byCopyOf: "\(name)_before")
             try await eventually("it is revoked again") {
@@ -211,13 +211,14 @@ struct NotificationTests {
             }
             Self.expectOneRevocation(revoked())
             #expect(worker.log.contains("the worker reads a topic again"))
-            // The row makes later revisions of subscriptions higher than the revisions of the lost state.
+            // Because of this row, later revisions of subscriptions are higher than those that the restore lost.
             let kept = "SELECT count(*) FROM offsets_decided_again WHERE topic = '\(bed.parts.notificationsTopic)'"
             #expect(try await bed.query(kept) { $0.int8(0, 0) } == 1)
         }
     }
 
-    /// Checks that a lost revocation is published again with the same id, or with a revision above the published one.
+    /// Checks the events about a lost revocation. The repeated event has the id of the published one, or a higher
+    /// revision.
     private static func expectOneRevocation(_ told: [OutcomeLog.Event]) {
         #expect(Set(told.map(\.transactionID)) == ["91000001"])
         let revisions = told.compactMap { event -> Int64? in
@@ -227,10 +228,11 @@ struct NotificationTests {
         #expect(Set(told.map(\.id)).count == Set(revisions).count)
     }
 
-    @Test("a refunded grant that a fallen-back database lost is granted again and revoked")
+    @Test("after a restore loses a refunded grant, the worker grants the purchase again and revokes the grant")
     func lostGrant() async throws {
         let plan = Plan.genuine(count: 3, players: 3)
-        // Apple answers slowly, so that after the restore the worker reads the refund before it decides again.
+        // Apple answers slowly. So after the restore the worker reads the refund before it decides the submission
+        // again.
         try await Testbed.run(latency: .uniform(700, 800)) { bed in
             let worker = try bed.startWorker()
             let name = try #require(bed.databaseURL.split(separator: "/").last?.removingPercentEncoding)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Demo
 
-/// Operators decide about purchases and players while workers run.
+/// Runs commands about purchases and players while workers run.
 @Suite("Operators' revocations and erasures, end to end", .wholeSystem)
 struct OperatorDecisionTests {
     private func expect(_ arguments: String..., in bed: ParkingBed, code: Int32 = 0) async throws -> String {
@@ -13,7 +13,7 @@ struct OperatorDecisionTests {
         return ending.output + ending.errors
     }
 
-    @Test("a grant revoked by an operator is published once, rejected if submitted again, and reinstated by command")
+    @Test("a revocation by command is published once, a new submission is rejected, and reinstate undoes it")
     func revoke() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker()
@@ -57,7 +57,7 @@ struct OperatorDecisionTests {
             #expect(try await bed.number("SELECT count(*) FROM grants WHERE player_id = 'mallory-77'") == 1)
             let told = try await expect("players", "erase", "mallory-77", "--yes", in: bed)
             #expect(told.contains("pseudonym"))
-            // No row of any table, as text, may name the player.
+            // No row of any table may name the player.
             let tables = try await bed.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
             #expect(tables.count > 20)
             for table in tables {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers with PostgreSQL, a broker and the simulated Apple.
+/// Runs whole workers with PostgreSQL, a broker and the simulated Apple.
 @Suite("Parking, end to end", .wholeSystem)
 struct ParkingTests {
     @Test("a submission that Apple cannot answer is parked, outlives its worker, and is granted once Apple answers")
@@ -18,7 +18,7 @@ struct ParkingTests {
             var worker = try bed.startWorker()
             try await bed.submit("p-parked", receipt)
             try await bed.until("the submission is parked") { try await bed.waits("p-parked", .appleTrouble) }
-            // Other submissions go on.
+            // Workers still decide other submissions.
             try await bed.submit("p-other", ParkingBed.receipt("7002"))
             try await bed.until("another is granted") { bed.answers("p-other") == ["receipt.granted"] }
             #expect(bed.answers("p-parked").isEmpty)
@@ -26,7 +26,7 @@ struct ParkingTests {
             #expect(try await bed.number("SELECT count(*) FROM parked") == 1)
             bed.apple.register(receiptData: receipt, behaviour: nil)
             worker = try bed.startWorker()
-            // If the dead worker had leased the row, that lease ends first.
+            // If the dead worker had leased the row, the lease must end first.
             try await bed.until("it is granted") { bed.answers("p-parked") == ["receipt.granted"] }
             try await bed.until("its row is gone") { try await bed.number("SELECT count(*) FROM parked") == 0 }
             #expect(try await bed.number("SELECT count(*) FROM grants WHERE transaction_id = '7001'") == 1)
@@ -51,7 +51,7 @@ struct ParkingTests {
             try await bed.until("all are parked") {
                 try await bed.number("SELECT count(*) FROM parked WHERE reason = 'apple_trouble'") == 3
             }
-            // The worker commits its offsets and stops, so that the parked row kills workers, and not the record.
+            // The worker commits its offsets before it stops. So the parked row kills the next workers, not the record.
             await first.stop()
             for receipt in receipts { bed.apple.register(receiptData: receipt, behaviour: nil) }
             var worker = try bed.startWorker(["RECEIPTD_CRASH_ON_SUBMISSION": "p-poison"])
@@ -59,7 +59,7 @@ struct ParkingTests {
             try await bed.until("it is set aside, and what was beside it is granted") {
                 if !worker.isRunning {
                     deaths += 1
-                    // The update simulates the minute after which the lease ends.
+                    // The update ends the lease now, instead of in a minute.
                     _ = try await bed.number(
                         """
                         WITH freed AS (UPDATE parked SET leased_until = now() - interval '1 second'
@@ -83,7 +83,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a doubtful answer is believed at the third try, counted over a worker's restart")
+    @Test("a doubtful answer is believed at the third try, even with a worker's restart between the tries")
     func doubtOverRestart() async throws {
         try await ParkingBed.run { bed in
             let receipt = ParkingBed.receipt("7101")
@@ -105,7 +105,7 @@ struct ParkingTests {
         try await ParkingBed.run { bed in
             // The worker has fewer places than the blocked app has submissions.
             _ = try bed.startWorker(DemoRun.settings(signing: Seeds.signing).merging(["MAX_IN_FLIGHT": "10"]) { $1 })
-            // Only answers about proven receipts count against credentials.
+            // Only answers about proven receipts show that credentials are wrong.
             let blocked = (0..<30).map { ParkingBed.provenReceipt("72\(100 + $0)", bundle: ParkingBed.club) }
             for receipt in blocked {
                 bed.apple.register(receiptData: receipt, behaviour: [.status(21004).times(1_000_000)])
@@ -130,7 +130,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("an operator lists parked submissions, retries one submission, and rejects another submission once")
+    @Test("an operator lists parked submissions, retries one of them, and rejects another one once")
     func commands() async throws {
         try await ParkingBed.run { bed in
             let receipts = ["7301", "7302"].map { ParkingBed.receipt($0) }
@@ -188,7 +188,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("reject of a submission id that two players chose names the players, and with --player rejects one's")
+    @Test("reject of an id that two players' submissions have names the players; with --player it rejects one")
     func sharedID() async throws {
         try await ParkingBed.run { bed in
             let receipts = ["7401", "7402"].map { ParkingBed.receipt($0) }

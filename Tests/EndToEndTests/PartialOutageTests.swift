@@ -3,8 +3,8 @@ import Testing
 
 @testable import Demo
 
-/// A whole worker at default settings in front of an App Store that answers only some requests. The other requests
-/// get no answer while the test runs, so a wait for such an answer fails the test.
+/// Runs a worker with default settings while the App Store answers only some requests. The other requests get no useful
+/// answer during the test, so a test that waited for one would fail.
 @Suite("Partial outages of Apple, end to end", .wholeSystem)
 struct PartialOutageTests {
     private static let defaults = [
@@ -12,7 +12,7 @@ struct PartialOutageTests {
         "APPLE_MAX_CONCURRENCY": "256", "MAX_IN_FLIGHT": "2000",
     ]
 
-    @Test("every healthy submission is answered while others get 21009", arguments: [20, 40])
+    @Test("while Apple answers some receipts with 21009, all other submissions are answered", arguments: [20, 40])
     func some(percent: Int) async throws {
         try await ParkingBed.run(latency: .fixed(50)) { bed in
             _ = try bed.startWorker(Self.defaults)
@@ -20,7 +20,7 @@ struct PartialOutageTests {
             for number in 0..<200 {
                 let receipt = ParkingBed.receipt("8\(1000 + number)")
                 let player = "p-\(number)"
-                // The failing requests are spread evenly, without a pattern of ten.
+                // The failing receipts are spread evenly, but not at every n-th place.
                 if (number * 37) % 100 < percent {
                     bed.apple.register(receiptData: receipt, behaviour: [.status(21009).times(1_000_000)])
                 } else {
@@ -60,7 +60,7 @@ struct PartialOutageTests {
         }
     }
 
-    /// The failing receipts fill the window and open the circuit. Apple never answers one of them.
+    /// The failing receipts would fill the window and open the circuit. Apple never answers one of them.
     @Test("sixty first receipts that always get 21005 leave a window of 24 free for other players")
     func stuckWindow() async throws {
         try await ParkingBed.run { bed in
@@ -90,7 +90,7 @@ struct PartialOutageTests {
                 try await bed.submit("p-failing-\(number)", receipt)
                 try await bed.submit("p-\(number)", ParkingBed.receipt("8\(1000 + number)"))
             }
-            // The outage lasts so long that some submissions would be due only minutes later.
+            // The outage is long, so some submissions would be due only minutes later.
             try await bed.until("each has been asked for many times") {
                 try await bed.number("SELECT count(*) FROM parked WHERE parkings >= 5") == 40
             }
@@ -101,11 +101,11 @@ struct PartialOutageTests {
         }
     }
 
-    @Test("unproven parked proofs stay within the fleet's bound; submissions beyond are rejected too_many_waiting")
+    @Test("unproven parked proofs stay within the fleet's bound; further submissions are rejected")
     func fleetBound() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(["RETRY_PARK_AFTER_SECONDS": "0", "PARKED_UNPROVEN_MEGABYTES": "1"])
-            // The worker removes white space from the receipt before it asks Apple.
+            // The worker removes the white space from the receipt before it asks Apple.
             let filling = String(repeating: " ", count: 200_000)
             for number in 0..<8 {
                 let receipt = ParkingBed.receipt("6\(1000 + number)")
@@ -121,7 +121,7 @@ struct PartialOutageTests {
         }
     }
 
-    @Test("a player's 21st unproven parked proof is rejected too_many_waiting, and granted once there is room")
+    @Test("a player's 21st unproven parked proof is rejected, and granted on submission once there is room")
     func tooManyWaiting() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(["RETRY_PARK_AFTER_SECONDS": "0"])
@@ -140,7 +140,7 @@ struct PartialOutageTests {
                 try await bed.number("SELECT count(*) FROM grants WHERE player_id = 'hog'") == 20
             }
             let granted = try await bed.number("SELECT sum(transaction_id::bigint - 61000)::bigint FROM grants")
-            // The sum of the granted numbers tells the missing number of 0 to 20.
+            // The sum of the granted numbers shows which of 0 to 20 is missing.
             let missing = Int(210 - granted)
             try await bed.submit("p-again", receipts[missing], player: "hog")
             try await bed.until("it is granted as well") {

@@ -6,14 +6,14 @@ import Testing
 
 @testable import Demo
 
-/// A notification that kills every process that reads it, on the topic and in Apple's history.
+/// Tests a notification that kills each worker that reads it, on the topic and in Apple's notification history.
 @Suite("Notifications that kill the process, end to end", .wholeSystem)
 struct PoisonNotificationTests {
     private static let app = ServerApp(bundleID: "com.example.poison", appleID: 1_450_000_043)
     private static let gems = "\(app.bundleID).gems"
     private static let settings = ServerApp.settings(["MISSED_PURCHASE_SECONDS": "1"])
 
-    /// Makes three purchases of three players, and returns Apple's notifications of them. The second kills workers.
+    /// Makes one purchase for each of three players. Returns Apple's notifications. The second one kills workers.
     private static func buy(in bed: ParkingBed) throws -> [SignedNotification] {
         let first = bed.apple.notifications().count
         try bed.apple.inStore { store in
@@ -30,7 +30,7 @@ struct PoisonNotificationTests {
         numbers.allSatisfy { bed.answers(ServerApp.token($0)).contains("receipt.granted") }
     }
 
-    /// Starts a new worker after each death until the condition holds. Returns the number of deaths and the last
+    /// Starts a new worker after each death, until the condition is true. Returns the number of deaths and the last
     /// worker.
     private func restart(
         in bed: ParkingBed, _ settings: [String: String], after death: () async throws -> Void = {},
@@ -70,7 +70,7 @@ struct PoisonNotificationTests {
             let letters = bed.outcomes.collected.deadLetters.values.flatMap(\.self)
             #expect(letters.map(\.value) == [Array(told[1].body.utf8)])
             #expect(letters.first?.headers.contains { $0.value == Array("crashed".utf8) } == true)
-            // The worker takes a later record as usual.
+            // The worker processes a later record as usual.
             try await bed.submit("s-50", ParkingBed.receipt("9550"))
             try await bed.until("a later submission is answered") { bed.answers("s-50") == ["receipt.granted"] }
             #expect(worker.isRunning)
@@ -89,7 +89,7 @@ struct PoisonNotificationTests {
             let (deaths, worker) = try await restart(
                 in: bed, settings, after: { _ = try await bed.number(expire) },
                 until: { Self.isGranted([0, 2], in: bed) })
-            // The history's windows before the notification count as progress at first, so more workers die.
+            // At first the windows of the history before the notification count as progress, so more workers die.
             #expect(deaths >= 6 && deaths <= 12, "\(deaths) deaths")
             let rounds =
                 "SELECT count(*) FROM notification_history WHERE bundle_id = '\(Self.app.bundleID)' AND starts = 0"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Demo
 
-/// A held or an announced purchase that kills every process that judges it.
+/// Tests a held or announced purchase that kills each worker that judges it.
 @Suite("Purchases that kill the process, end to end", .wholeSystem)
 struct PoisonPurchaseTests {
     private static let roots = [
@@ -17,7 +17,7 @@ struct PoisonPurchaseTests {
         roots.merging(["RECEIPTD_CRASH_ON_TRANSACTION": transaction]) { $1 }
     }
 
-    /// Starts a new worker after each death until the condition holds. Returns the number of deaths and the last
+    /// Starts a new worker after each death, until the condition is true. Returns the number of deaths and the last
     /// worker.
     private func restart(
         in bed: ParkingBed, poisonedBy transaction: String, leasesOf table: String,
@@ -28,7 +28,7 @@ struct PoisonPurchaseTests {
         try await bed.until("it is set aside, and what was beside it is granted", seconds: 240) {
             if !worker.isRunning {
                 deaths += 1
-                // The update simulates the minutes after which the lease ends.
+                // The update ends the lease now, instead of in some minutes.
                 _ = try await bed.number(
                     """
                     WITH freed AS (UPDATE \(table) SET leased_until = now() - interval '1 second'
@@ -41,7 +41,7 @@ struct PoisonPurchaseTests {
         return (deaths, worker)
     }
 
-    /// Posts Apple's notification of a purchase of gems that was made just now.
+    /// Publishes Apple's notification of a purchase of gems that was just made.
     private func announce(_ transaction: String, token: String, in bed: ParkingBed) async throws {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         var purchase = SimulatedPurchase(

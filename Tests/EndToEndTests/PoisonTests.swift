@@ -26,10 +26,10 @@ extension EndToEnd {
             let letter = try #require(bed.outcomes.content.deadLetters.first)
             #expect(letter.value == poison.value && letter.key == poison.key)
             let detail = letter.headers.last { $0.name == "dead-letter-detail" }?.value
-            // After three deaths a worker reads the record once more to park it, and dies.
+            // After three deaths a worker reads the record a last time to park it, and dies too.
             #expect(String(decoding: detail ?? [], as: UTF8.self).contains("died 4 times"))
             #expect(bed.outcomes.events(of: "genuine-9999").isEmpty)
-            // The workers take later records side by side, and live.
+            // Workers process later records in parallel, and do not die.
             var more = Plan()
             for number in 500..<540 { more.addGenuine(number, player: "later-\(number)") }
             try await bed.submit(more.records)
@@ -46,7 +46,7 @@ extension EndToEnd {
         plan.addGenuine(1, player: "accused")
         try await Testbed.run { bed in
             try await bed.submit(plan.records)
-            // Three workers died with records side by side, and three with a record in isolation.
+            // Three workers died with many records in flight, and three with the record in isolation.
             for _ in 0..<6 {
                 let worker = try bed.startWorker(["RECEIPTD_CRASH_ON_SUBMISSION": "genuine-1"])
                 #expect(try await worker.ending() == -SIGKILL)
@@ -82,7 +82,8 @@ extension EndToEnd {
                     guard worker.log.contains("partitions assigned") else { return false }
                     return try await (worker.scrape()["receiptd_in_flight"] ?? 0) > 0
                 }
-                // Only the fourth worker isolates a record, so at most one death counts against it. The fifth lives.
+                // Only the fourth worker isolates a record, so at most one death counts against a record. The fifth
+                // worker stays alive.
                 if round == 4 { break }
                 try await worker.kill()
             }
@@ -103,7 +104,8 @@ extension EndToEnd {
         let receipt = try #require(plan.records[0].receipt)
         try await Testbed.run(settings: ["RETRY_DOUBT_SECONDS": "20"]) { bed in
             try await bed.submit(plan.records)
-            // The seventh worker sets a record aside after three deaths side by side and three deaths in isolation.
+            // The seventh worker would set the record aside: after three deaths with others in flight and three in
+            // isolation.
             for round in 0..<7 {
                 let before = bed.apple.requests(receiptData: receipt)
                 let worker = try bed.startWorker()
@@ -134,8 +136,8 @@ extension EndToEnd {
             try await bed.apple.setOutage(.hang)
             try await bed.submit(plan.records)
             func asked() -> Int { receipts.reduce(0) { $0 + bed.apple.requests(receiptData: $1) } }
-            // Three workers die with all records side by side. Each later worker dies with one record in isolation, and
-            // three such deaths set an accused record aside.
+            // Three workers die with all records in flight. Each later worker dies with one record in isolation. A
+            // record is set aside after three such deaths, if they are its accusations.
             for round in 0..<9 {
                 let before = asked()
                 let worker = try bed.startWorker()
@@ -154,7 +156,7 @@ extension EndToEnd {
         }
     }
 
-    /// Starts a new worker after each death until every record is answered. Returns the number of deaths.
+    /// Starts a new worker after each death, until every record is answered. Returns the number of deaths.
     private func answer(_ plan: Plan, on bed: Testbed) async throws -> Int {
         try await bed.submit(plan.records)
         var workers = [try bed.startWorker(), try bed.startWorker()]

@@ -29,7 +29,7 @@ extension EndToEnd {
             do {
                 try await blocking { try promoted.promote() }
                 try await proxy.setTarget(port: promoted.port)
-                // The test ends the sessions one by one, so that the workers have sessions with both servers.
+                // The test ends the sessions one at a time, so that the workers have sessions with both servers.
                 while feed.places.count < plan.records.count {
                     try await feed.sendAndAwaitProgress(20)
                     try await bed.pool.run { session in
@@ -41,7 +41,7 @@ extension EndToEnd {
                     }
                 }
                 try await bed.outcomes.until("all are answered") { bed.unanswered(plan, in: $0) == 0 }
-                // Workers commit offsets each second.
+                // Workers commit offsets every second.
                 try await last(.seconds(2))
                 try await blocking { old.stopServer() }
                 try await eventually("every grant is in the promoted one") {

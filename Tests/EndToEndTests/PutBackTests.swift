@@ -40,13 +40,14 @@ extension EndToEnd {
             }
             if whileMoreComes { try await feed.send(rest) }
             try await eventually("every grant is in the ledger") {
-                // The first query may meet a connection that the restore has cut.
+                // The first query may use a connection that the restore closed.
                 let granted = try? await bed.query("SELECT count(*) FROM grants") { $0.int8(0, 0) }
                 return granted == Int64(feed.places.count)
             }
             if !whileMoreComes { try await feed.send(rest) }
             try await bed.settle(plan)
-            // Workers decide again at a later time: event ids and owners stay the same, and the bytes differ.
+            // Workers decide again at a later time. Event ids and owners stay the same as before the restore. The bytes
+            // differ.
             let grants = try await Checker(bed: bed, plan: plan).grants()
             #expect(Set(grants.keys) == plan.certainGrants)
             #expect(bed.outcomes.content.answers.values.allSatisfy { $0.count == 1 })

@@ -3,7 +3,7 @@ import Postgres
 import Testing
 
 extension EndToEnd {
-    @Test("reconcile exits 0 where grants and sales report agree, and 1 with each difference or faulty line")
+    @Test("reconcile exits 0 if grants and sales report agree, and otherwise 1 with each difference or faulty line")
     func reconciling() async throws {
         try await Testbed.run { bed in
             let entered = try await bed.query(

@@ -9,7 +9,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("signed submissions are granted, other records become dead letters as they came, each with exact headers")
+    @Test("signed submissions are granted; other records become unchanged dead letters with exact headers")
     func signedRecords() async throws {
         #expect(Murmur2.hash(Array("foobar".utf8)) == UInt32(bitPattern: -790_332_482), "Java's own test vector")
         let keys = ["first secret", String(repeating: "longer than a block of SHA-256 ", count: 4)]
@@ -41,7 +41,7 @@ extension EndToEnd {
         let settings = [
             "SUBMISSION_SIGNING_KEYS": keys.joined(separator: ","), "LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0",
             "NOTIFICATION_HISTORY_SECONDS": "0",
-            // The test counts requests, so no request may time out while other tests keep the machine busy.
+            // The test counts requests. With a short time-out, some would be repeated on a busy machine.
             "APPLE_TIMEOUT_SECONDS": "10",
         ]
         try await Testbed.run(settings: settings) { bed in
@@ -111,7 +111,7 @@ extension EndToEnd {
             try changed.write(to: file, atomically: true, encoding: .utf8)
             let imported = try await Program.run(["catalog", "import", file.path], environment: bed.environment())
             #expect(imported.code == 0 && imported.output.contains(product), "\(imported)")
-            // Each probe is another purchase, because the earlier purchases stay held.
+            // Each try is another purchase, because the earlier ones stay held.
             var number = 0
             try await eventually("the new product is granted", within: .seconds(10)) {
                 number += 1

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Demo
 
-/// More refunds than a studio sees in a year, twice and out of order, from the topic and Apple's history at once.
+/// Sends more refunds than a studio sees in a year, twice and out of order, on the topic and in Apple's history.
 @Suite("Thousands of refunds at once, end to end", .wholeSystem)
 struct RefundStormTests {
     private static let app = ServerApp(bundleID: "com.example.storm", appleID: 1_450_000_044)
@@ -13,11 +13,11 @@ struct RefundStormTests {
     private static let settings = ServerApp.settings([
         "MISSED_PURCHASE_SECONDS": "0", "NOTIFICATION_HISTORY_SECONDS": "2",
     ])
-    /// The highest number of unread notifications on the topic.
+    /// The most notifications on the topic that workers have not processed.
     private static let mostBehind = 2000
 
-    /// Refunds half of the purchases, and reverses a quarter of the refunds. Returns the notifications and the
-    /// transactions that must be in force.
+    /// Refunds half of the purchases, and reverses a quarter of the refunds. Returns the notifications, and the
+    /// transactions that must have a valid grant.
     private static func life(_ purchases: Int, in bed: ParkingBed) throws -> (
         told: [SignedNotification], kept: Set<String>
     ) {
@@ -46,13 +46,13 @@ struct RefundStormTests {
     }
 
     @Test(
-        "refunds and reversals told twice and out of order leave the store's grants in force, despite a worker's kill"
+        "refunds and reversals, twice and out of order, leave the grants that the store has, despite a worker's kill"
     )
     func storm() async throws {
         let purchases = TestScale.number("REFUND_STORM", or: 300)
         try await ParkingBed.run(options: Self.app.configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)
-            // The app grants missed purchases from now on.
+            // From now on workers grant the app's missed purchases.
             var workers = [try bed.startWorker(Self.settings), try bed.startWorker(Self.settings)]
             try await bed.until("the app's purchases are delivered from now on") {
                 try await bed.number(
@@ -60,10 +60,10 @@ struct RefundStormTests {
             }
             let began = ContinuousClock.now
             let (told, kept) = try Self.life(purchases, in: bed)
-            // Every tenth notification is only in Apple's history. The others come twice, in any order.
+            // Every tenth notification is only in Apple's history. The others come twice, in random order.
             let sent = told.enumerated().filter { $0.offset % 10 != 0 }.map(\.element.body)
             for (place, body) in (sent + sent).shuffled().enumerated() {
-                // The in-process broker keeps five megabytes of a partition.
+                // The in-process broker keeps only five megabytes of a partition.
                 if place % 500 == 0 {
                     try await bed.until("the workers follow") {
                         try await bed.parts.notificationsDone(in: bed.pool) >= place - Self.mostBehind

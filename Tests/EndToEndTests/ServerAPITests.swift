@@ -26,7 +26,7 @@ extension EndToEnd {
             apple.register(SimulatedTransaction(transactionID: id, signedTransactionInfo: text))
         }
 
-        /// The submission and its player are named after the transaction.
+        /// Submits a transaction id. The ids of the submission and of the player contain it.
         private func submit(_ id: String, to bed: Testbed) async throws {
             let value = """
                 {"submission_id":"s-\(id)","player_id":"p-\(id)","bundle_id":"\(Self.app)","transaction_id":"\(id)",\
@@ -58,7 +58,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "an unknown transaction is rejected at the eighth try, over a worker's death, or granted once Apple knows the id"
+            "an unknown transaction is rejected at the eighth try, despite a worker's death, or granted once Apple knows it"
         )
         func unknown() async throws {
             try await Testbed.run { bed in
@@ -89,7 +89,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "an API key that Apple refuses parks its app's submissions, and the right key in its place has them granted"
+            "with an API key that Apple refuses, the app's submissions are parked; with the right key they are granted"
         )
         func wrongKey() async throws {
             let file = FileManager.default.temporaryDirectory.appendingPathComponent("key-\(UUID().uuidString).p8")
@@ -114,10 +114,10 @@ extension EndToEnd {
                 #expect(check.code == 78 && check.output.contains("the key in SEEDS_SERVER_API_KEY with"), "\(check)")
                 let right = Seeds.signing.appendingPathComponent("server-api-key.pem")
                 try String(contentsOf: right, encoding: .utf8).write(to: file, atomically: true, encoding: .utf8)
-                // The worker tries one submission, and its answer wakes the other one. A try may come while the app is
-                // still held back.
+                // The worker tries one submission. Apple's answer makes the other one due. The try may come before the
+                // app's block ends.
                 try await eventually("both are granted") {
-                    // The worker may have answered the submission meanwhile.
+                    // A worker may have answered the submission by now.
                     _ = try await Program.run(["parked", "retry", "s-8811"], environment: bed.environment())
                     return ["8811", "8812"].allSatisfy { answers($0, in: bed) == ["receipt.granted"] }
                 }

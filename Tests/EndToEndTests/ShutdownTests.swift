@@ -9,7 +9,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "workers stopped or started under load exit 0, and every submission is decided",
+        "if workers start and stop under load, each exits 0, and every submission is decided",
         arguments: [SIGTERM, SIGINT])
     func stopping(signal: Int32) async throws {
         let seed = UInt64.random(in: 1...999_999)
@@ -163,7 +163,7 @@ extension EndToEnd {
         let plan = TrafficGenerator.plan(seed: seed, count: 800)
         let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200"]
         try await Testbed.run(latency: .uniform(5, 150), settings: settings) { bed in
-            // Apple's answers may time out while the worker is frozen. The worker then parks those submissions.
+            // Requests to Apple may time out while the worker is frozen. The worker then parks their submissions.
             try await bed.recordParked()
             let frozen = try bed.startWorker()
             var feed = Feed(bed: bed, plan: plan)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Demo
 
-/// A month of simulated players with whole workers. Clients submit only some of the purchases.
+/// Simulates a month of players with whole workers. Clients submit only some of the purchases.
 @Suite("A simulated month, end to end", .wholeSystem)
 struct SimulatedMonthTests {
     private static let app = ServerApp(
@@ -24,13 +24,12 @@ struct SimulatedMonthTests {
         // A month passes in minutes, so the requests of an hour come within seconds.
         "APPLE_MAX_REQUESTS_PER_SECOND": "1000",
     ])
-    /// The length of a player's day.
+    /// The length of one simulated day.
     private static let dayMilliseconds = Int64(TestScale.number("MONTH_DAY_MILLISECONDS", or: 1000))
     private static let players = TestScale.number("MONTH_PLAYERS", or: 40)
-    /// The number of notifications, of each ten, that only Apple's history has.
+    /// The number of notifications out of ten that only Apple's history has.
     private static let lostOfTen = 3
-    /// The seconds over which workers spread their questions about subscriptions that end at the same time, and some
-    /// more.
+    /// The seconds over which workers spread the checks of subscriptions that end at one time, plus a margin.
     private static let longestSpreadSeconds = 720
 
     private static func plan() -> SimulatedLife.Plan {
@@ -43,7 +42,7 @@ struct SimulatedMonthTests {
         return plan
     }
 
-    /// The notifications that the store made and the test has not published yet.
+    /// The notifications of the store that the test has not published yet.
     private final class Told: Sendable {
         private let list = Mutex<[SignedNotification]>([])
         func add(_ notification: SignedNotification) { list.withLock { $0.append(notification) } }
@@ -58,7 +57,7 @@ struct SimulatedMonthTests {
     private static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
     @Test(
-        "paid purchases are granted to their players, and subscriptions end as the store's, despite killed workers",
+        "paid purchases are granted to their players, and subscriptions get the store's state, despite killed workers",
         .takesLong
     )
     func month() async throws {
@@ -70,7 +69,8 @@ struct SimulatedMonthTests {
         try await ParkingBed.run(options: configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)
             let summary = try await live(told, in: bed)
-            // Nothing renews from now on, so workers ask about each subscription whose period ends. Count before that.
+            // No subscription renews from now on, so workers will check each one whose period ends. The test counts the
+            // requests so far.
             let questions = bed.apple.counters.endpoints[SimulatedEndpoint.subscriptions.rawValue] ?? 0
             let seconds = TestScale.seconds(for: Self.players)
             #expect(summary.subscriptions.count > 10 && summary.purchases.count > 50)
@@ -81,7 +81,8 @@ struct SimulatedMonthTests {
                 try await Self.wrong(summary, in: bed).isEmpty
             }
             do {
-                // If Apple announced an end before the subscription had an owner, a worker asks some minutes later.
+                // If Apple announced an end before the subscription had an owner, a worker checks it some minutes
+                // later.
                 try await bed.until("states are the store's", seconds: seconds + Self.longestSpreadSeconds) {
                     try await Self.differences(summary, in: bed).isEmpty
                 }
@@ -95,7 +96,7 @@ struct SimulatedMonthTests {
                 }
                 throw error
             }
-            // A period that renews in time costs at most one question in five.
+            // Workers check at most one in five of the periods that renew in time.
             let periods = summary.subscriptions.reduce(0) { $0 + $1.periods.count }
             #expect(questions * 5 <= periods, "\(questions) questions for \(periods) periods")
             try await bed.until("renewals are the store's", seconds: seconds) {
@@ -104,7 +105,7 @@ struct SimulatedMonthTests {
         }
     }
 
-    /// Returns the store's final state once the simulated life is over and the topic has all notifications that are not
+    /// Plays the simulated life, and returns the store's final state. The topic then has all notifications that are not
     /// lost.
     private func live(_ told: Told, in bed: ParkingBed) async throws -> StoreSummary {
         var worker = try bed.startWorker(Self.settings)
@@ -127,7 +128,7 @@ struct SimulatedMonthTests {
             if Self.now() - start > Int64(8 * (kills + 1)) * Self.dayMilliseconds, kills < 3 {
                 kills += 1
                 await bed.kill(worker)
-                // The update ends the lease of Apple's history, which would otherwise last two minutes.
+                // The update ends the lease on Apple's history, which would otherwise last two minutes.
                 _ = try await bed.number("UPDATE notification_history SET leased_until = '-infinity' RETURNING 1::int8")
                 worker = try bed.startWorker(Self.settings)
             }
@@ -148,8 +149,8 @@ struct SimulatedMonthTests {
         summary.purchases + summary.subscriptions.flatMap(\.periods)
     }
 
-    /// Returns the paid purchases, with their players, that the player does not have. It ignores purchases that were
-    /// refunded or given up for another plan, perhaps before the grant.
+    /// Returns the paid purchases that have no grant to their player. Leaves out purchases that were refunded or given
+    /// up for another plan, perhaps before the grant.
     private static func missing(_ summary: StoreSummary, in bed: ParkingBed) async throws -> Set<String> {
         let granted = try await bed.rows(
             "SELECT transaction_id || ' ' || player_id FROM grants WHERE revoked_at IS NULL")
@@ -163,8 +164,8 @@ struct SimulatedMonthTests {
         return Set(granted).subtracting(all(summary).filter { $0.revokedAt == nil }.map(\.transactionID))
     }
 
-    /// Returns the subscriptions that the ledger must have: all except those whose periods were all refunded before any
-    /// grant.
+    /// Returns the subscriptions that the ledger must have. A subscription whose periods were all refunded before any
+    /// grant is not one of them.
     private static func followed(
         _ summary: StoreSummary, in bed: ParkingBed
     ) async throws -> [StoreSummary.Subscription] {
@@ -186,7 +187,7 @@ struct SimulatedMonthTests {
         return Set(wanted).symmetricDifference(kept)
     }
 
-    /// Returns the store's and the ledger's view of one subscription, for a person who looks for the difference.
+    /// Returns the data of one subscription in the store and in the ledger, for a person who looks for the difference.
     private static func story(of id: String, _ summary: StoreSummary, in bed: ParkingBed) async throws -> String {
         let wanted = summary.subscriptions.filter { $0.originalTransactionID == id }
         let periods = Set(wanted.flatMap(\.periods).map(\.transactionID))
@@ -199,7 +200,7 @@ struct SimulatedMonthTests {
         return "store: \(wanted)\ntold: \(told.joined(separator: "\n"))\nkept: \(kept)\ntaken: \(taken)"
     }
 
-    /// Returns the subscriptions whose `will_renew` differs between the store and the ledger.
+    /// Returns the subscriptions whose `will_renew` in the ledger differs from the store.
     private static func renewing(_ summary: StoreSummary, in bed: ParkingBed) async throws -> Set<String> {
         let kept = try await bed.rows(
             "SELECT original_transaction_id || ' ' || coalesce(will_renew::text, 'unknown') FROM subscriptions")

@@ -5,12 +5,12 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("with an unreadable newest catalog, running workers keep the previous catalog, and new workers wait")
+    @Test("if the newest catalog is unreadable, running workers keep the previous one, and new workers wait")
     func unreadableCatalog() async throws {
         try await Testbed.run { bed in
             let worker = try bed.startWorker()
             try await eventually("ready") { await worker.isReady() }
-            // A newer release may have imported a catalog that this release cannot read.
+            // This simulates a catalog that a newer release imported, and that this release cannot read.
             try await bed.run("INSERT INTO catalogs (document, sha256) VALUES ('apps: none', sha256('apps: none'))")
             let words = "this release cannot read catalog version"
             try await eventually("/readyz names it, and says ready") {

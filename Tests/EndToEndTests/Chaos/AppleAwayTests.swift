@@ -9,14 +9,14 @@ import Testing
 
 extension Chaos {
     private static let outageSeconds = Order.environment["CHAOS_OUTAGE"].flatMap { Int($0) }
-    /// The highest memory of a release build.
+    /// The most memory that a release build may use.
     private static let memoryMegabytes = 150
     private static let parkedRows = 1000
     private static let submissionsPerSecond = 500
-    /// The in-process broker keeps 5 MB of each partition, which suffices for more than five minutes.
+    /// The in-process broker keeps 5 MB of each partition, which is enough for more than five minutes.
     private static let partitions: Int32 = 32
 
-    /// The defaults of these settings, which other tests shorten.
+    /// The default values of settings that other tests shorten.
     private static let defaults = [
         "RETRY_INITIAL_DELAY_SECONDS": "0.5", "RETRY_MAX_DELAY_SECONDS": "300", "RETRY_PARK_AFTER_SECONDS": "30",
         "RETRY_DOUBT_SECONDS": "600", "APPLE_TIMEOUT_SECONDS": "10",
@@ -31,7 +31,7 @@ extension Chaos {
         try await Testbed.run(partitions: Self.partitions, latency: .fixed(50), settings: Self.defaults) { bed in
             let worker = try bed.startWorker()
             var properties = KafkaProperties([("bootstrap.servers", bed.parts.bootstrapServers)])
-            // The broker stores batches as it receives them, so large compressed batches leave room for more records.
+            // The broker stores batches as it gets them. Large compressed batches leave room for more records.
             properties["compression.type"] = "zstd"
             properties["linger.ms"] = "2000"
             let producer = try KafkaProducer(properties: properties, log: { _ in })
@@ -60,7 +60,7 @@ extension Chaos {
                 try await last(.milliseconds(100))
             }
             let healed = ContinuousClock.now
-            // The first condition is cheap, and leaves the processor to the worker.
+            // The first condition needs little processor time, so it is checked before the second.
             while bed.outcomes.answerCount < plan.truths.count || bed.unanswered(plan) > 0,
                 ContinuousClock.now - healed < .seconds(600)
             {

@@ -9,7 +9,7 @@ import Testing
 @testable import Demo
 
 extension ChaosBed {
-    /// Ends a fault that has begun.
+    /// Ends a fault that was begun.
     typealias Cure = @Sendable () async throws -> Void
 
     func begin(_ fault: ChaosFault, _ step: ChaosSchedule.Step) async throws -> Cure {
@@ -87,7 +87,7 @@ extension ChaosBed {
         case .databaseSilent:
             try await databaseProxy.setSilent(true)
             return { [databaseProxy] in
-                // Half-open connections: neither side learnt of the cut, and then the connections are gone.
+                // At first neither side notices that its connection is cut. Then the connections close.
                 try await databaseProxy.cut()
                 try await databaseProxy.setSilent(false)
             }
@@ -132,8 +132,8 @@ extension ChaosBed {
         return noBehaviour
     }
 
-    /// Returns the value of `Retry-After`. A date or milliseconds name the same end for all requests of the fault.
-    /// Seconds count from each request.
+    /// Returns the value of `Retry-After`. A date or milliseconds give all requests of the fault one end. Seconds count
+    /// from each request.
     private static func retryAfter(_ fault: ChaosFault) -> String {
         let end = Date(timeIntervalSinceNow: Double(ChaosFault.retryAfterSeconds))
         switch fault {

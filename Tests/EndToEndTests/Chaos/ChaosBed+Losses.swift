@@ -6,10 +6,10 @@ import TestSupport
 
 @testable import Demo
 
-/// Faults by which the database loses commits while the workers keep running.
+/// Faults in which the database loses commits while the workers run.
 extension ChaosBed {
-    /// Copies the data directory of the stopped server, and restores the copy at the end: the same timeline, at an
-    /// earlier position.
+    /// Copies the data directory of the stopped server. The fault's end restores the copy: the timeline is the same,
+    /// and the position is earlier.
     func beginPutBack() async throws -> Cure {
         try await blocking { [server] in
             server.stopServer()
@@ -27,8 +27,8 @@ extension ChaosBed {
         }
     }
 
-    /// Promotes a standby while the old primary keeps running: established sessions stay with the old primary, and new
-    /// sessions reach the promoted server. At the end the old primary is gone for good.
+    /// Promotes a standby while the old primary runs. Existing sessions stay with the old primary, and new sessions
+    /// connect to the promoted server. The fault's end stops the old primary for good.
     func beginPromotion() async throws -> Cure {
         let standby = try await blocking { [server] in try server.startStandby() }
         otherServer.value = standby
@@ -60,7 +60,7 @@ extension ChaosBed {
         }
     }
 
-    /// Cuts the workers off before the test reads the rows that the database is about to lose.
+    /// Disconnects the workers from the database, and then runs `body`, which reads the rows that will be lost.
     private func losing(_ body: () async throws -> Void) async throws {
         databaseLife.beginLosing()
         defer { databaseLife.endLosing() }

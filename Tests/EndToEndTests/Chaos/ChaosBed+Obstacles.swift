@@ -5,11 +5,11 @@ import TestSupport
 
 @testable import Demo
 
-/// Faults that block the workers and end no process or connection.
+/// Faults that block the workers without ending a process or a connection.
 extension ChaosBed {
     private static let unavailable: Int32 = 69
 
-    /// Freezes the backend of a worker's session, if possible of a session with an SQL transaction. The server keeps
+    /// Freezes the backend process of a worker's session, preferably one in an SQL transaction. The server keeps
     /// running.
     func beginFrozenBackend() async throws -> Cure {
         var backend: Int32?
@@ -33,7 +33,7 @@ extension ChaosBed {
         return { [self] in try await database("GRANT INSERT ON grants TO \(Self.workersRole)") }
     }
 
-    /// Reads all tables in one SQL transaction, as a backup does. Meanwhile an operator migrates a current schema.
+    /// Reads all tables in one SQL transaction, as a backup does. Meanwhile an operator runs `receiptd migrate`.
     func beginReader(_ step: ChaosSchedule.Step) async throws -> Cure {
         let seconds = step.seconds
         let reading = Task { [self] in
@@ -60,12 +60,12 @@ extension ChaosBed {
         return {
             _ = await reading.result
             let ending = try await migration.value
-            // Another fault may have stopped the migration; its message says so.
+            // Another fault may have stopped the migration. Its message then shows that.
             if ending.code != 0 { print("chaos: migrate beside a reader: \(ending.code) \(ending.errors.suffix(200))") }
         }
     }
 
-    /// Starts a worker on the HTTP port of a running worker. The new worker must end, and disturb nobody.
+    /// Starts a worker on the HTTP port of a running worker. The new worker must end, and must not disturb the others.
     func beginPortTaken(_ victim: Worker) async throws -> Cure {
         let port = try await victim.port()
         let second = try startDoomedWorker(["HTTP_PORT": "\(port)"])

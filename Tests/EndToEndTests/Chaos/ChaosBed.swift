@@ -8,21 +8,21 @@ import Testing
 
 @testable import Demo
 
-/// A test bed whose workers reach PostgreSQL and Apple through proxies, with a server and three brokers of its own.
+/// A test bed with its own server and three brokers. Its workers connect to PostgreSQL and Apple through proxies.
 final class ChaosBed: Sendable {
     static let workers = 3
     static let brokers: Int32 = 3
     static let inFlight = 200
     static let appleConcurrency = 16
     static let workersRole = "receiptd"
-    /// A session counts as hung 5 s after this time-out. `databaseBackendHung` lasts longer than both.
+    /// A session counts as hung 5 s after this time-out. `databaseBackendHung` lasts longer than that.
     private static let statementTimeout = "?options=-cstatement_timeout%3D8s"
-    /// Short times, so that work is parked and taken up again within the run.
+    /// Settings with short times, so that workers park and retry submissions within the run.
     private static let settings = [
         "APPLE_MAX_CONCURRENCY": "\(appleConcurrency)", "MAX_IN_FLIGHT": "\(inFlight)", "RETRY_PARK_AFTER_SECONDS": "1",
         "SHUTDOWN_GRACE_SECONDS": "5",
-        // The in-process broker accepts a batch after it refused the batch before. No real broker does, so librdkafka
-        // concludes that the broker has both.
+        // The in-process broker may accept a batch after it refused the batch before. No real broker does that.
+        // librdkafka would conclude that the broker has both.
         "KAFKA_PROPERTIES": TestBroker.workerProperties + (TestBroker.isReal ? "" : ";max.in.flight=1"),
     ]
 
@@ -32,12 +32,12 @@ final class ChaosBed: Sendable {
     let broker: MockCluster?
     let databaseProxy: TCPProxy
     let appleProxy: TCPProxy
-    /// A standby of the server, or the one that was promoted.
+    /// A standby of the server, or the standby that was promoted; nil without one.
     let otherServer = Locked<EmbeddedPostgres?>(nil)
-    /// Counts the losses of commits.
+    /// Counts the times that the database lost commits.
     let databaseLife = DatabaseLife()
     private let running = Mutex<[Worker]>([])
-    /// The submissions that were ever parked, in the present database or in one that is gone.
+    /// The submissions that were ever parked, also in a database that is gone.
     private let parkedBefore = Locked<Set<String>>([])
 
     var apple: AppStoreSimulation { bed.apple }
@@ -73,13 +73,13 @@ final class ChaosBed: Sendable {
             worker.process.send(SIGCONT)
             try? await worker.kill()
         }
-        // A standby that still follows, or a promoted server, if a run ended during a promotion.
+        // A run that ended during a promotion leaves a standby or a promoted server.
         if let other = otherServer.value { _ = try? await blocking { other.stop() } }
         await databaseProxy.stop()
         await appleProxy.stop()
     }
 
-    /// The workers' role owns the tables and is no superuser of PostgreSQL, so that a test can revoke its rights.
+    /// Gives the workers' role the tables, and no superuser's right, so that a test can revoke its rights.
     private func prepare() async throws {
         try await bed.recordParked()
         try await database(
@@ -115,12 +115,12 @@ final class ChaosBed: Sendable {
         return worker
     }
 
-    /// Starts a worker that should end by itself.
+    /// Starts a worker that is expected to end by itself.
     func startDoomedWorker(_ more: [String: String]) throws -> Worker {
         try bed.startWorker(proxied.merging(more) { _, given in given })
     }
 
-    /// Calls `receiptd` with a worker's settings, as an operator calls it.
+    /// Runs a command of `receiptd` with a worker's settings, as an operator does.
     func command(_ arguments: [String]) async throws -> Program.Ending {
         try await Program.run(arguments, environment: bed.environment(proxied))
     }
@@ -141,14 +141,15 @@ final class ChaosBed: Sendable {
         try await bed.parkedOnce().union(parkedBefore.value)
     }
 
-    /// Keeps the ids of parked submissions. Call it before the database loses their rows.
+    /// Keeps the ids of parked submissions. Must be called before the database loses their rows.
     func rememberParked() async throws { parkedBefore.value = try await everParked() }
 
     func takeOut(_ worker: Worker) {
         running.withLock { all in all.removeAll { $0.process === worker.process } }
     }
 
-    /// Runs the statements one by one in a session of the test's own, which may write while the database is read-only.
+    /// Runs statements, one after another, in the test's own session, which may write even while the database is
+    /// read-only.
     func database(_ statements: String...) async throws {
         let direct = bed.databaseURL + "?options=-cdefault_transaction_read_only%3Doff"
         try await Seeds.withPool(direct) { pool in

@@ -1,11 +1,12 @@
 import TestSupport
 
-/// A fault that the chaos run puts into its workers, or into the parts around them.
+/// A fault that the chaos run injects into workers or into the services that they use.
 enum ChaosFault: String, CaseIterable, Sendable {
     case workerKilled, workerFrozen, workerStopped, workerAdded, workerPortTaken
     case databaseStopped, databaseCrashed, databaseSessionsEnded, databaseReadOnly, databaseFull, databaseDeadlocks
     case databaseLocked, databaseSlow, databaseCut, databaseSilent
-    /// One backend hangs: frozen for a few seconds, hung for longer than any deadline of the workers.
+    /// One backend process hangs. A frozen one recovers within seconds. A hung one outlasts every deadline of the
+    /// workers.
     case databaseBackendFrozen, databaseBackendHung
     case databaseRightTaken, databaseReader
     case databasePutBack, databasePromoted
@@ -22,16 +23,17 @@ enum ChaosFault: String, CaseIterable, Sendable {
         return rawValue.hasPrefix("apple") ? .apple : .kafka
     }
 
-    /// The seconds of Apple's `Retry-After`.
+    /// The seconds in Apple's `Retry-After`.
     static let retryAfterSeconds = 5
 
-    /// Whether the fault may lose commits. Workers then promise no order that depends on a lost commit.
+    /// True if the database may lose commits in this fault. Workers then do not keep an order that depends on a lost
+    /// commit.
     var isLoss: Bool { self == .databasePutBack || self == .databasePromoted }
 
-    /// The faults that the worker does not withstand yet.
+    /// The faults that the worker does not survive yet.
     static let pending: Set<ChaosFault> = []
 
-    /// The shortest time after which the fault has an effect.
+    /// The seconds that the fault must last to have an effect.
     var leastSeconds: Double {
         switch self {
         case .databaseBackendHung: 15
@@ -40,17 +42,17 @@ enum ChaosFault: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether Apple sends `Retry-After`. Every replica must learn of it, so no other fault comes at the same time.
+    /// True if Apple sends `Retry-After` in this fault. It comes alone, because every replica must learn of the limit.
     var isLimit: Bool { rawValue.hasPrefix("appleLimits") }
 }
 
-/// Draws faults in an order that depends only on the seed. Each fault comes once before any comes twice.
+/// Chooses faults in an order that depends only on the seed. It chooses each fault once before it repeats one.
 struct ChaosSchedule: Sendable {
     struct Step: Sendable, CustomStringConvertible {
         let faults: [ChaosFault]
-        /// The seconds that the faults last.
+        /// The seconds for which the faults last.
         let seconds: Double
-        /// The index of the worker or broker that the fault concerns.
+        /// The index of the worker or the broker that the fault affects.
         let victim: Int
 
         var description: String {
@@ -58,19 +60,19 @@ struct ChaosSchedule: Sendable {
         }
     }
 
-    /// One fault in this many comes together with another.
+    /// One of this many faults comes together with another one.
     private static let pairing = 3
 
     private let faults: [ChaosFault]
     private var random: SeededRandom
     private var deck: [ChaosFault] = []
 
-    /// - Parameter faults: the faults to draw from.
+    /// - Parameter faults: the faults to choose from.
     init(seed: UInt64, faults: [ChaosFault]) {
         random = SeededRandom(seed: seed)
         self.faults = faults
         deck = faults.shuffled(using: &random)
-        // A fault that loses commits comes first, so that even short runs have one.
+        // A fault that loses commits comes first, so that a short run has one too.
         if let loss = deck.lastIndex(where: \.isLoss) { deck.append(deck.remove(at: loss)) }
     }
 

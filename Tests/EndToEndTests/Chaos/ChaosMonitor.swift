@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import Demo
 
-/// A monitor of the commits, the answers and the workers' memory while faults come and go.
+/// Watches the commits, the outcomes and the workers' memory during the faults.
 final class ChaosMonitor: Sendable {
     struct Findings: Sendable {
         var commitFaults: [String] = []
@@ -17,18 +17,20 @@ final class ChaosMonitor: Sendable {
     private struct State {
         var findings = Findings()
         var highestCommitted: [Int32: Int64] = [:]
-        /// The indices of committed records whose local answer is unseen, with the time of the first such look.
+        /// The indices of committed records whose local answer was not on the topic, with the time when that was first
+        /// seen.
         var unseen: [Int: ContinuousClock.Instant] = [:]
-        /// The indices of records that the monitor already reported.
+        /// The indices of records that the monitor has already reported.
         var flagged: Set<Int> = []
-        /// The number of times the database had lost data by the last look.
+        /// The number of the database's losses at the last look.
         var losses = 0
         /// The offset of each partition below which a committed record may be undecided, because the database lost
-        /// data. The excuse ends when all records are settled.
+        /// data. It no longer applies once all records are decided.
         var excused: [Int32: Int64] = [:]
     }
 
-    /// The longest time from a commit until the test's own consumer reads the answer. A broker may be down meanwhile.
+    /// The longest time between a commit and the moment when the test's consumer has read the event. A broker may be
+    /// down in this time.
     private static let readingTime = Duration.seconds(30)
 
     private let bed: Testbed
@@ -56,7 +58,7 @@ final class ChaosMonitor: Sendable {
         let task = Task {
             while !Task.isCancelled {
                 await look()
-                // The pause sets how often the monitor looks; no condition is waited for.
+                // The interval between two looks.
                 try? await Task.sleep(for: .milliseconds(700))
             }
         }
@@ -69,10 +71,10 @@ final class ChaosMonitor: Sendable {
         await task?.value
     }
 
-    /// Looks once at the workers, the commits and the outcomes. The look reads the committed offsets first, because
-    /// every outcome must be durable before its offset is committed. Only one look may run at a time, because a look
-    /// that a fault delays has older offsets than a look that overtakes it.
-    /// - Parameter isSettled: true when every record is done; the monitor then drops all excuses.
+    /// Checks the workers, the commits and the outcomes once. It reads the committed offsets first, because each
+    /// outcome must be durable before its offset is committed. Only one look may run at a time: a look that a fault
+    /// delays would have older offsets than a later one.
+    /// - Parameter isSettled: true once every record is decided, so that no committed record may be undecided any more.
     func look(isSettled: Bool = false) async {
         for worker in expectedWorkers() {
             if !worker.process.isRunning, expectedWorkers().contains(where: { $0.process === worker.process }) {
@@ -81,7 +83,7 @@ final class ChaosMonitor: Sendable {
             let memory = ProcessMemory.residentMegabytes(of: worker.process.processID) ?? 0
             note { $0.highestMemoryMegabytes = max($0.highestMemoryMegabytes, memory) }
         }
-        // A fault may also keep the monitor from reading the offsets or the database.
+        // During a fault the monitor itself may fail to read the offsets or the database.
         guard let losses = databaseLife.losses, let marks = try? await bed.committedOffsets(),
             let durable = try? await durablePlaces(), let checkpoints = try? await checkpoints(),
             databaseLife.losses == losses
@@ -90,7 +92,7 @@ final class ChaosMonitor: Sendable {
         state.withLock { state in
             if state.losses != losses {
                 state.losses = losses
-                // The workers start again at the database's checkpoints and commit from there.
+                // The workers begin again at the checkpoints in the database, and commit offsets from there.
                 for (partition, mark) in marks {
                     let before = max(state.highestCommitted[partition] ?? 0, mark.committed ?? 0)
                     state.excused[partition] = max(state.excused[partition] ?? 0, before)
@@ -98,12 +100,12 @@ final class ChaosMonitor: Sendable {
             }
             if isSettled { state.excused = [:] }
         }
-        // A database that lost data keeps old checkpoints until its workers start again.
+        // After a loss the database has old checkpoints until its workers begin again.
         if losses == 0 { judge(marks, checkpoints) }
         judge(marks, places, durable)
     }
 
-    /// Checks that no commit runs ahead of its checkpoint, because workers start from the checkpoint after a restore.
+    /// Checks that no commit is ahead of its checkpoint, because workers begin at the checkpoint after a restore.
     private func judge(_ marks: [Int32: (committed: Int64?, low: Int64, high: Int64)], _ checkpoints: [Int32: Int64]) {
         for (partition, mark) in marks {
             let checkpoint = checkpoints[partition] ?? 0
@@ -143,7 +145,7 @@ final class ChaosMonitor: Sendable {
                 let record = plan.records[index]
                 let isLocal = record.submissionID.flatMap { plan.truths[$0]?.isLocal } ?? true
                 if !isLocal {
-                    // Every look repeats this check: a committed record must stay decided or parked.
+                    // Every look checks this again: a committed record must stay decided or parked.
                     if durable.contains(CommitCheck.Place(place)) { continue }
                     if place.offset < state.excused[partition] ?? 0 { continue }
                     state.flagged.insert(index)
@@ -202,10 +204,10 @@ final class ChaosMonitor: Sendable {
 }
 
 enum ProcessMemory {
-    /// Returns the process's resident memory; nil if the process has ended.
+    /// Returns the resident memory of a process; nil if it has ended.
     static func residentMegabytes(of processID: Int32) -> Int? { megabytes("VmRSS:", of: processID) }
 
-    /// Returns the highest resident memory of the process so far; nil if the process has ended.
+    /// Returns the highest resident memory of a process so far; nil if it has ended.
     static func highestMegabytes(of processID: Int32) -> Int? { megabytes("VmHWM:", of: processID) }
 
     private static func megabytes(_ name: String, of processID: Int32) -> Int? {

@@ -5,23 +5,23 @@ import TestSupport
 
 @testable import Demo
 
-/// One run: workers under load, one fault after another, and the evidence for the judge.
+/// A run of workers under load, with one fault after another. It collects the evidence for the judge.
 struct ChaosRun {
     static let perSecond = 40
-    /// The longest wait for a recovery.
+    /// The longest time that a recovery may take.
     private static let recoveryLimit = Duration.seconds(60)
 
     let seed: UInt64
-    /// The seconds during which faults occur. The start before and the settling after them are not counted.
+    /// The seconds of the part with faults. The start before it and the end after it take further time.
     let seconds: Int
     let chaos: ChaosBed
     let plan: Plan
 
     private let faults: [ChaosFault]
 
-    /// In runs with an even seed the database may lose commits. Workers then repeat decisions in another order, so the
-    /// plan has no records whose answer depends on the order.
-    /// - Parameter faults: the faults to draw from; nil for all that workers withstand.
+    /// In a run with an even seed the database may lose commits. Workers then repeat decisions in another order, so
+    /// such a plan has no record whose outcome depends on the order.
+    /// - Parameter faults: the faults to choose from; nil for all that workers survive.
     init(seed: UInt64, seconds: Int, chaos: ChaosBed, faults: [ChaosFault]? = nil) {
         let known =
             faults
@@ -68,7 +68,8 @@ struct ChaosRun {
             try await eventually("what Apple told of is as it said", within: .seconds(150)) {
                 try await bed.hasAll(told.all)
             }
-            // A lost decision already has an answer on the topic. Only the ledger shows that it was decided again.
+            // A decision that was lost already has its event on the topic. Only the ledger shows that a worker decided
+            // again.
             let refunded = chaos.databaseLife.losses != 0 ? told.all.refunded : []
             try await eventually("whatever was told is in the ledger", within: .seconds(150)) {
                 let granted = Set(
@@ -92,9 +93,9 @@ struct ChaosRun {
         evidence.progress.stalls = notes.stalls
         evidence.isLossy = chaos.databaseLife.losses != 0
         evidence.load.highestInFlight = notes.highestInFlight
-        // A partition that begins to fetch after the others were paused delivers one further record.
+        // When a partition starts to fetch after the pause of the others, it still delivers one record.
         evidence.load.inFlightLimit = ChaosBed.inFlight + Int(EmbeddedParts.partitions)
-        // The simulated Apple still counts the requests of connections that went silent.
+        // The simulated Apple still counts requests on connections that were cut without its noticing.
         if !notes.wasSilent {
             evidence.load.appleConcurrencyLimit = (ChaosBed.workers + 1) * ChaosBed.appleConcurrency
         }
@@ -123,7 +124,7 @@ struct ChaosRun {
             let began = Self.now
             var cures: [ChaosBed.Cure] = []
             for fault in step.faults {
-                // The step's other fault may prevent this fault.
+                // The other fault of the step may prevent this one.
                 do { cures.append(try await chaos.begin(fault, step)) } catch {
                     print("chaos: \(fault.rawValue) did not begin: \(error)")
                 }
@@ -148,8 +149,8 @@ struct ChaosRun {
         }
     }
 
-    /// Returns the seconds until each submission sent before the fault's end is answered or parked; nil if that takes
-    /// too long.
+    /// Returns the seconds until each submission that was sent before the fault's end is answered or parked. Nil if
+    /// that takes too long.
     private func recover(_ load: RunningLoad) async throws -> Double? {
         let bed = chaos.bed
         let began = ContinuousClock.now
@@ -192,19 +193,19 @@ struct ChaosRun {
 }
 
 extension [ToldPurchases.Purchase] {
-    /// The players of the purchases that Apple has not refunded, by transaction.
+    /// The player of each purchase that Apple has not refunded, by transaction.
     var inForce: [String: String] {
         Dictionary(filter { !$0.isRefunded }.map { ($0.id, $0.player) }, uniquingKeysWith: { $1 })
     }
 
-    /// The refunded purchases. If the database loses the decision about one, a worker may decide it again after the
-    /// refund, and then grants nothing.
+    /// The refunded purchases. If the database loses the decision about one, and a worker decides again after the
+    /// refund, the worker grants nothing.
     var refunded: Set<String> { Set(lazy.filter(\.isRefunded).map(\.id)) }
 }
 
 extension Plan {
-    /// Returns the plan without an expected order of the submissions that share a receipt: a worker may park the first
-    /// of them, and answer the second earlier.
+    /// Returns the plan without an expected order for submissions that share a receipt. A worker may park the first of
+    /// them and answer the second before it.
     func whereOrderIsOpen() -> Plan {
         var submissions: [String: Set<String>] = [:]
         for record in records {

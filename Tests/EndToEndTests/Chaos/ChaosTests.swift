@@ -2,23 +2,23 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whole workers whose services fail. The tests run one at a time, because each uses the whole machine.
+/// Tests of whole workers whose services fail. They run one at a time, because each uses the whole machine.
 @Suite(.serialized)
 struct Chaos {
-    /// The options of `scripts/chaos.sh`, in environment variables.
+    /// The options of `scripts/chaos.sh`, which it passes in environment variables.
     enum Order {
         static let environment = ProcessInfo.processInfo.environment
         static let seed = environment["CHAOS_SEED"].flatMap(UInt64.init)
-        /// The seed of a run among all other tests. It is fixed, so that a failure comes from the change under test. In
-        /// this run the database falls back.
+        /// The seed of a run in the ordinary test run. It is fixed, so that a failure comes from the change under test.
+        /// With this seed the database loses commits.
         static let usualSeed: UInt64 = 102_080
-        /// The seconds of faults. A run among all other tests is short.
+        /// The seconds of the part with faults. In the ordinary test run it is short.
         static let seconds = environment["CHAOS_SECONDS"].flatMap { Int($0) } ?? 20
-        /// The only faults to draw from, even if the worker does not withstand them yet; nil for the usual faults.
+        /// The faults to choose from, including those that the worker does not survive yet; nil for the default.
         static let faults = environment["CHAOS_FAULTS"].map { names in
             names.split(separator: ",").compactMap { ChaosFault(rawValue: String($0)) }
         }
-        /// Whether the tests that take minutes run.
+        /// True if the tests that take minutes run.
         static let isWhole = environment["CHAOS_SECONDS"] != nil
     }
 
@@ -39,7 +39,7 @@ struct Chaos {
             for verdict in verdicts {
                 #expect(verdict.problems.isEmpty, "seed \(seed): \(verdict): \(verdict.problems.prefix(5))")
             }
-            // An error makes the test bed keep the workers' logs.
+            // After an error the test bed keeps the workers' logs.
             if verdicts.contains(where: { !$0.problems.isEmpty }) {
                 throw DeadlinePassed(description: "seed \(seed) broke an invariant")
             }

@@ -3,7 +3,7 @@ import Foundation
 import Kafka
 import Postgres
 
-/// The results of a run, as plain values. The judge reads only these values, and shares no code with the worker.
+/// The observations of a run, as plain values. The judge reads only them, and shares no code with the worker.
 struct Evidence: Sendable {
     struct Event: Sendable {
         let id: String
@@ -30,8 +30,8 @@ struct Evidence: Sendable {
         let answer: String
     }
 
-    /// A time, in milliseconds, in which Apple asked to wait or gave no answer, and the most requests that the worker
-    /// may send in it.
+    /// A time in milliseconds in which Apple asked for no requests or answered none. The value includes the most
+    /// requests that the worker may send in it.
     struct Quiet: Sendable {
         let from: Int64
         let until: Int64
@@ -41,11 +41,11 @@ struct Evidence: Sendable {
 
     struct Recovery: Sendable {
         let fault: String
-        /// Nil if the worker did not recover in time.
+        /// The seconds until the worker recovered; nil if it took too long.
         let seconds: Double?
     }
 
-    /// The highest numbers of requests and submissions in flight, their limits, and the quiet times.
+    /// The highest numbers of requests and submissions in flight with their limits, and the quiet times.
     struct Load: Sendable {
         var highestAppleConcurrency = 0
         var appleConcurrencyLimit = Int.max
@@ -56,38 +56,38 @@ struct Evidence: Sendable {
 
     struct Progress: Sendable {
         var recoveries: [Recovery] = []
-        /// The kinds of work that stopped although every service that they need answered.
+        /// The kinds of work that stopped although all services that they need answered.
         var stalls: [String] = []
-        /// The work that was not done in time after the last fault.
+        /// The work that was not finished in time after the last fault.
         var unsettled: [String] = []
     }
 
-    /// The grants, and the number of holds, in PostgreSQL at the end.
+    /// The grants and the number of holds in PostgreSQL at the end.
     struct Rows: Sendable {
         var grants: [Grant] = []
         var heldTransactions = 0
     }
 
-    /// Apple's announced purchases, and the players who have an unrevoked grant of them.
+    /// The purchases that Apple announced, and the player of each one with a valid grant.
     struct Told: Sendable {
         var purchases: [ToldPurchases.Purchase] = []
         var inForce: [String: String] = [:]
     }
 
     var plan = Plan()
-    /// The events in the order of each partition, with repeats.
+    /// The events in the order of each partition, including repeated ones.
     var events: [Event] = []
-    /// The reasons of the dead letters, by record key.
+    /// The reasons of dead letters, by record key.
     var deadLetters: [String: Set<String>] = [:]
     var rows = Rows()
     var told = Told()
-    /// The submissions that were ever parked. Their events may come out of order.
+    /// The submissions that were ever parked. The order of their events is not fixed.
     var everParked: Set<String> = []
     var requests: [Request] = []
     var load = Load()
     var monitor = ChaosMonitor.Findings()
     var progress = Progress()
-    /// Whether the database lost commits.
+    /// True if the database lost commits.
     var isLossy = false
     var faults: [String] = []
 }
@@ -98,7 +98,7 @@ extension Evidence {
 }
 
 extension Evidence.Event {
-    /// Whether the event is about a purchase that nobody submitted.
+    /// True if the event is about a purchase that nobody submitted.
     var isOfTold: Bool { submissionID.hasPrefix("apple-") }
 }
 
@@ -109,7 +109,7 @@ extension Evidence {
         faults = content.faults
         for event in content.events {
             let value = event.record.value ?? []
-            // The judge shares no code with the worker, so Foundation reads the JSON.
+            // Foundation parses the JSON here, because the judge must not use the worker's parser.
             guard let json = try? JSONSerialization.jsonObject(with: Data(value)) as? [String: Any] else {
                 faults.append("an outcome that is no JSON at \(event.record.offset)")
                 continue

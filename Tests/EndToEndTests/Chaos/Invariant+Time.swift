@@ -1,11 +1,11 @@
 extension Evidence {
-    /// The seconds after a fault's end within which the worker must reach full speed.
+    /// The seconds after a fault's end in which the worker must reach its full speed.
     static let recoverySeconds = 30.0
-    /// The limit for a debug build's memory, which is higher than a release build's.
+    /// The most memory of a debug build, which is more than a release build's.
     static let memoryMegabytes = 512
 
-    /// Returns the violations of each player's order: the first events of the player's submissions come in the order of
-    /// the submissions, except local answers and submissions that were ever parked.
+    /// Returns the violations of the players' order. The first events of a player's submissions must come in the order
+    /// of the submissions. Local answers and submissions that were ever parked are exempt.
     func disorder() -> [String] {
         var first: [String: Int64] = [:]
         for event in events where first[event.submissionID] == nil { first[event.submissionID] = event.offset }
@@ -57,14 +57,15 @@ extension Evidence {
         return problems
     }
 
-    /// Expects no request between each 429 and the end of its `Retry-After`. A grace allows the requests under way, and
-    /// the time in which the other replicas learn of the 429. All times are in milliseconds.
-    /// - Parameter until: the end that Apple named to all requests; nil if each 429 has its own end.
+    /// Adds the expectation that no request is sent between a 429 and the end of its `Retry-After`. A grace period
+    /// allows for requests under way, and for the time in which other replicas learn of the 429. All times are in
+    /// milliseconds.
+    /// - Parameter until: the end that Apple gave to all requests; nil if each 429 has its own end.
     mutating func expectQuiet(
         afterLimitsSince start: Int64, through end: Int64, retryAfter milliseconds: Int64, until: Int64? = nil
     ) {
         let grace: Int64 = 1500
-        // An HTTP date has no fractions.
+        // An HTTP date has only whole seconds.
         let rounding: Int64 = 1100
         for request in requests
         where request.answer == "http_429" && request.milliseconds >= start && request.milliseconds <= end {

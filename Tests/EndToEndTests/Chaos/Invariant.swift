@@ -1,4 +1,4 @@
-/// A rule that holds in every run, with every fault.
+/// A rule that every run must keep, whatever the faults.
 enum Invariant: String, CaseIterable, Sendable {
     case noGrantLost = "I1 no grant lost"
     case noneDoubled = "I2 none doubled"
@@ -13,7 +13,7 @@ enum Invariant: String, CaseIterable, Sendable {
     case settles = "I10 everything is done without a restart"
 }
 
-/// An invariant and the problems that break it; no problems where the invariant held.
+/// The result for one invariant: the problems that break it; none if the run kept it.
 struct Verdict: Sendable, CustomStringConvertible {
     let invariant: Invariant
     let problems: [String]
@@ -52,7 +52,7 @@ extension Evidence {
             + plan.contests.filter { granted.isDisjoint(with: $0) }.map { "nobody was granted any of \($0)" }
     }
 
-    /// An inventory that goes by the event id gives each purchase once, to one player.
+    /// Returns the purchases that an inventory service would give twice if it recognises repeated events by their id.
     private func doubledGrants() -> [String] {
         var given: [String: Set<String>] = [:]
         var players: [String: Set<String>] = [:]
@@ -88,7 +88,7 @@ extension Evidence {
     private func publication() -> [String] {
         var problems: [String] = []
         var first: [String: Event] = [:]
-        // A lost decision is made again at another time: then an event has copies of several bytes.
+        // A lost decision is made again at another time. Its event then has several versions with different bytes.
         var copies: [String: Set<[UInt8]>] = [:]
         for event in events { copies[event.id, default: []].insert(event.value) }
         var unpublished = Dictionary(grants.map { ($0.transactionID, $0) }, uniquingKeysWith: { one, _ in one })
@@ -120,7 +120,7 @@ extension Evidence {
         return problems + unpublished.keys.sorted().map { "the grant of \($0) was never told" }
     }
 
-    /// The events of each submission, each once.
+    /// The events of each submission, without repeated ones.
     private var answers: [String: [String: Truth.Expected]] {
         var answers: [String: [String: Truth.Expected]] = [:]
         for event in events where !event.isOfTold {

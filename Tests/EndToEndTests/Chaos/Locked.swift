@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that several tasks touch.
+/// A value that several tasks read and write.
 final class Locked<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
 

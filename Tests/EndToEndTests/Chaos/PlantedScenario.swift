@@ -4,11 +4,11 @@ import TestSupport
 
 @testable import Demo
 
-/// A short scene in which a worker with one planted fault breaks an invariant, and a sound worker breaks none.
+/// A short scene in which a worker with a planted fault breaks an invariant, and a worker without one breaks none.
 struct PlantedScenario: Sendable {
     let fault: PlantedFault
 
-    /// The invariants that the fault may break in the scene. It breaks at least one of them.
+    /// The invariants that the fault may break in this scene. It must break at least one of them.
     var broken: Set<Invariant> {
         switch fault {
         case .commitAhead, .commitAfterRevoke, .commitWithoutCheckpoint: [.commitsAreSafe]
@@ -21,7 +21,8 @@ struct PlantedScenario: Sendable {
         }
     }
 
-    /// - Parameter isPlanted: whether the workers have the fault.
+    /// Plays the scene, and returns the evidence.
+    /// - Parameter isPlanted: true if the workers have the fault.
     func evidence(isPlanted: Bool) async throws -> Evidence {
         var settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200", "SHUTDOWN_GRACE_SECONDS": "2"]
         if fault == .parkedRowDropped { settings["RETRY_PARK_AFTER_SECONDS"] = "0.2" }
@@ -55,7 +56,7 @@ struct PlantedScenario: Sendable {
         return evidence
     }
 
-    /// Whether the scene stops the server or its sessions. The other scenes share a server.
+    /// True if the scene stops the server or its sessions. All other scenes share one server.
     private var needsOwnServer: Bool {
         switch fault {
         case .checkpointNotCompared, .earlierHistoryCounts, .hungBatchDropped: true
@@ -66,7 +67,7 @@ struct PlantedScenario: Sendable {
     private var plan: Plan {
         var plan = Plan.genuine(count: 240, players: 60)
         guard fault == .parkedRowDropped else { return plan }
-        // Apple fails for two receipts until the worker parks them. Two failures are too few to open the circuit.
+        // Apple fails for two receipts until the worker parks them. Two are too few to open the circuit.
         for number in 0..<2 {
             plan.addGenuine(
                 1000 + number, player: "troubled-\(number)", behaviour: [.status(21005).times(7), .genuine])

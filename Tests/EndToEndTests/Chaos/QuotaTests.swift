@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 extension Chaos {
-    /// The requests a second that both replicas together may send.
+    /// The most requests per second of both replicas together.
     private static let perSecond = 50
     private static let windowMilliseconds: Int64 = 10_000
-    /// The factor by which any window may exceed the rate.
+    /// The factor by which the number of requests in a window may exceed the rate.
     private static let tolerance = 1.05
-    /// The lowest share of the rate that the replicas use while work is due.
+    /// The lowest share of the rate that the replicas must use while they have work.
     private static let use = 0.9
 
     @Test(
@@ -25,7 +25,7 @@ extension Chaos {
             try await eventually("both have partitions") { second.log.contains("partitions assigned") }
             try await bed.submit(plan.records[..<split])
             try await bed.outcomes.until("the work of both is done") { $0.answers.count >= split }
-            // Workers read the notification history at their start, and the test does not count these requests.
+            // At the start workers also read Apple's notification history. The test does not count these requests.
             func times() -> [Int64] {
                 bed.apple.requestLog.filter { $0.api == .verifyReceipt }.map(\.timestampMilliseconds)
             }
@@ -46,7 +46,7 @@ extension Chaos {
         }
     }
 
-    /// Returns the highest number of requests in any window.
+    /// Returns the highest number of requests in one window.
     private static func most(_ times: [Int64]) -> Int {
         var first = 0
         var most = 0

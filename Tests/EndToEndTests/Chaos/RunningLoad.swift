@@ -1,7 +1,7 @@
 import Kafka
 import Synchronization
 
-/// Sends a plan at a steady rate, whatever happens meanwhile.
+/// Submits a plan at a steady rate, whatever faults occur.
 final class RunningLoad: Sendable {
     private struct State {
         var places: [Delivery] = []
@@ -18,7 +18,7 @@ final class RunningLoad: Sendable {
         self.plan = plan
     }
 
-    /// The place of each acknowledged record, in the plan's order.
+    /// The position of each acknowledged record, in the order of the plan.
     var places: [Delivery] { state.withLock { $0.places } }
     var failure: String? { state.withLock { $0.failure } }
 
@@ -26,14 +26,14 @@ final class RunningLoad: Sendable {
         let task = Task {
             while !Task.isCancelled, places.count < plan.records.count {
                 await send(max(1, perSecond / 5))
-                // The pace of the load.
+                // The interval between two parts of the load.
                 try? await Task.sleep(for: .milliseconds(200))
             }
         }
         self.task.withLock { $0 = task }
     }
 
-    /// Returns when all of the plan is acknowledged.
+    /// Returns once the whole plan is acknowledged.
     func finish() async {
         let task = task.withLock { $0 }
         task?.cancel()
@@ -41,7 +41,7 @@ final class RunningLoad: Sendable {
         while failure == nil, places.count < plan.records.count { await send(200) }
     }
 
-    /// Returns when the first `count` of the plan are acknowledged.
+    /// Returns once the first `count` records are acknowledged.
     func send(upTo count: Int) async {
         while failure == nil, places.count < count { await send(min(200, count - places.count)) }
     }

@@ -7,13 +7,13 @@ import Testing
 
 @testable import Demo
 
-/// Scenes in which the database blocks the workers, or loses commits.
+/// Scenes in which the database blocks the workers or loses commits.
 extension Scene {
-    /// The ends of the plan's first two parts. The scenes send the plan in three parts.
+    /// The ends of the plan's first two parts. Each scene submits the plan in three parts.
     private static let first = 80
     private static let second = 160
 
-    /// For some seconds the workers can write everything except checkpoints.
+    /// Locks the checkpoints for some seconds. The workers can write everything else.
     func checkpointsWait() async throws {
         monitor.start()
         try bed.startWorker()
@@ -22,7 +22,7 @@ extension Scene {
         try await whileLocked("offset_checkpoints", "EXCLUSIVE") {
             await load.send(upTo: Self.second)
             try await answered(Self.second)
-            // Offsets are committed each second.
+            // Workers commit offsets every second.
             try await last(.seconds(3))
         }
         await load.finish()
@@ -30,7 +30,8 @@ extension Scene {
     }
 
     /// Restores an earlier copy of the data directory while the worker runs.
-    /// - Parameter isCheckpointed: true if the lost decisions were checkpointed, false if they were only decided.
+    /// - Parameter isCheckpointed: true if the lost decisions also have lost checkpoints; false if the worker had not
+    ///   written their checkpoints yet.
     func putBack(isCheckpointed: Bool) async throws {
         let server = try #require(bed.parts.postgres)
         monitor.start()
@@ -60,7 +61,7 @@ extension Scene {
     /// Freezes a session in the middle of a batch. The server keeps running.
     func hungBatch() async throws {
         monitor.start()
-        // A session counts as hung 5 s after its statement's time-out.
+        // A session counts as hung 5 s after the time-out of its statement.
         try bed.startWorker(["DATABASE_URL": bed.databaseURL + "?options=-cstatement_timeout%3D5s"])
         await load.send(upTo: Self.first)
         try await done(Self.first)
@@ -97,13 +98,13 @@ extension Scene {
         try await bed.outcomes.until("\(count) are answered") { $0.answers.count >= count }
     }
 
-    /// Returns when the first `count` submissions are answered, checkpointed and committed.
+    /// Returns once the first `count` submissions are answered, checkpointed and committed.
     private func done(_ count: Int) async throws {
         try await answered(count)
         try await eventually("all is committed") { try await bed.lag() == 0 }
     }
 
-    /// Holds a lock on a table, in a session of the test's own, until the body returns or the server stops.
+    /// Locks a table in the test's own session, until the body returns or the server stops.
     private func whileLocked(_ table: String, _ mode: String, _ body: () async throws -> Void) async throws {
         try await Seeds.withPool(bed.databaseURL) { pool in
             let locking = Task {
@@ -127,7 +128,7 @@ extension Scene {
         }
     }
 
-    /// Returns the name of a lock mode in `pg_locks`.
+    /// Returns the name that a lock mode has in `pg_locks`.
     private static func name(of mode: String) -> String {
         mode == "EXCLUSIVE" ? "ExclusiveLock" : "AccessExclusiveLock"
     }

@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Demo
 
-/// Plays a scene with workers, and keeps the observations.
+/// Plays a scene with workers, and records what they do.
 final class Scene: Sendable {
     let bed: Testbed
     let load: RunningLoad
@@ -17,7 +17,7 @@ final class Scene: Sendable {
     private let unsettled = Locked<[String]>([])
     private let told = Locked<Evidence.Told>(Evidence.Told())
 
-    /// The time after which a submission without an answer counts as lost. A worker joins its group within seconds.
+    /// The time after which an unanswered submission counts as lost. A worker needs seconds to join its group.
     private static let settling = Duration.seconds(25)
     private static let outageSeconds = 6
     private static let toldPurchases = 40
@@ -38,7 +38,8 @@ final class Scene: Sendable {
         await settle()
     }
 
-    /// Apple hangs, so that the workers decide nothing and must commit nothing. Then the test kills the workers.
+    /// Plays the scene in which Apple hangs. The workers can decide nothing, and must commit nothing. Then they are
+    /// killed.
     func hangingApple(_ meanwhile: (Testbed) async throws -> Void) async throws {
         try await bed.apple.setOutage(.hang)
         await load.finish()
@@ -46,7 +47,7 @@ final class Scene: Sendable {
         await bed.apple.waitUntil { $0.requests >= 4 }
         try await meanwhile(bed)
         monitor.start()
-        // Offsets are committed each second.
+        // Workers commit offsets every second.
         try await last(.seconds(3))
         for worker in bed.allWorkers { try await worker.kill() }
         try await bed.apple.setOutage(nil)
@@ -59,7 +60,7 @@ final class Scene: Sendable {
         load.start(perSecond: 20)
         try await bed.outcomes.until("the worker is at work") { $0.events.count > 20 }
         try await bed.apple.setOutage(.http503)
-        // The first failures open the circuit. Later requests are probes.
+        // The first failures open the circuit. Later requests are only probes.
         let from = Self.now + 1000
         try await last(.seconds(Self.outageSeconds))
         quiets.value.append(
@@ -78,13 +79,13 @@ final class Scene: Sendable {
         bed.apple.setBehaviour([.http(429, headers: ["Retry-After": "\(ChaosFault.retryAfterSeconds)"])])
         await bed.apple.waitUntil { ($0.answers["http_429"] ?? 0) > 0 }
         bed.apple.setBehaviour(nil)
-        // Fresh submissions arrive during the whole `Retry-After`.
+        // New submissions arrive for the whole time of the `Retry-After`.
         try await last(.seconds(ChaosFault.retryAfterSeconds))
         await load.finish()
         await settle()
     }
 
-    /// Announces purchases that nobody submits. Apple refunds some of them before their wait ends.
+    /// Announces purchases that nobody submits. Apple refunds some of them before workers deliver them.
     func toldByApple() async throws {
         try bed.startWorker(["MISSED_PURCHASE_SECONDS": "4"])
         let purchases = try ToldPurchases(bed: bed)
@@ -123,7 +124,7 @@ final class Scene: Sendable {
     func settle() async {
         do {
             try await bed.settle(plan, within: Self.settling)
-            // A lost decision already has an answer on the topic.
+            // A decision that was lost already has its event on the topic.
             try await eventually("whatever was told is in the ledger", within: Self.settling) {
                 let granted = try await bed.query("SELECT count(*) FROM grants") { $0.int8(0, 0) ?? 0 }
                 let told = bed.outcomes.content.events.filter { $0.type == "receipt.granted" }

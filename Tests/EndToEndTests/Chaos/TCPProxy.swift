@@ -3,9 +3,9 @@ import NIOPosix
 
 @testable import AppStoreSimulation
 
-/// A network between a worker and a service: slow, silent or cut when a test wants it so.
+/// A proxy between a worker and a service. A test can make it slow, silent or cut its connections.
 ///
-/// `@unchecked Sendable`: only the proxy's one event loop touches the mutable state.
+/// `@unchecked Sendable`: only the event loop of the proxy uses the mutable state.
 final class TCPProxy: @unchecked Sendable {
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let loop: any EventLoop
@@ -40,12 +40,12 @@ final class TCPProxy: @unchecked Sendable {
         try? await group.shutdownGracefully()
     }
 
-    /// Delays everything that is read from now on, in both directions.
+    /// Delays all bytes that are read from now on, in both directions.
     func setDelay(milliseconds: Int64) async throws {
         try await loop.submit { self.delay = .milliseconds(milliseconds) }.get()
     }
 
-    /// Holds back all bytes and connection ends while `isSilent` is true, and delivers them when the silence ends.
+    /// Holds back all bytes and closings of connections while `isSilent` is true, and delivers them afterwards.
     func setSilent(_ isSilent: Bool) async throws {
         try await loop.submit {
             self.isSilent = isSilent
@@ -53,12 +53,12 @@ final class TCPProxy: @unchecked Sendable {
         }.get()
     }
 
-    /// Sets the target of new connections. Open connections keep their target.
+    /// Sets the port for new connections. Open connections keep theirs.
     func setTarget(port: Int) async throws {
         try await loop.submit { self.targetPort = port }.get()
     }
 
-    /// Resets every connection, on both sides.
+    /// Resets every connection on both sides.
     func cut() async throws {
         try await loop.submit { for pipe in Array(self.pipes.values) { pipe.cut() } }.get()
     }
@@ -86,7 +86,7 @@ final class TCPProxy: @unchecked Sendable {
 
 /// One direction of a connection.
 ///
-/// `@unchecked Sendable`: only the proxy's event loop touches a pipe.
+/// `@unchecked Sendable`: only the event loop of the proxy uses a pipe.
 private final class Pipe: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
 
@@ -98,7 +98,7 @@ private final class Pipe: ChannelInboundHandler, @unchecked Sendable {
     private unowned let proxy: TCPProxy
     private let destination: any Channel
     private var source: (any Channel)?
-    /// The pieces that the silent proxy holds back.
+    /// The pieces that are held back while the proxy is silent.
     private var held: [Piece] = []
     private var nextAt = NIODeadline.now()
 

@@ -6,8 +6,8 @@ import Synchronization
 
 @testable import Demo
 
-/// Announces purchases at a steady rate during the faults. No client submits them. Apple refunds every third purchase a
-/// while later.
+/// Announces purchases at a steady rate during the faults. No client submits them. Apple refunds every third of them
+/// some time later.
 final class ToldPurchases: Sendable {
     struct Purchase: Sendable {
         let id: String
@@ -18,9 +18,9 @@ final class ToldPurchases: Sendable {
     private static let app = "com.example.castle.delivered"
     private static let perSecond = 4
     private static let players = 20
-    /// The number of purchases between a purchase and the notification of its refund.
+    /// The number of further purchases after which the notification of a refund comes.
     private static let refundedAfter = 10
-    /// The time of purchase, which is after the catalog's first `missed_purchases: grant`.
+    /// The time of purchase, after the first catalog with `missed_purchases: grant`.
     private static let boughtAt: Int64 = 2_461_449_600_000
 
     private let bed: Testbed
@@ -39,7 +39,7 @@ final class ToldPurchases: Sendable {
 
     private static func token(_ player: Int) -> String { "1a2b3c4d-0000-4000-8000-\(830_000_000_000 + player)" }
 
-    /// Publishes the players of the account tokens, then begins to announce purchases.
+    /// Publishes the players of the account tokens, and then begins to announce purchases.
     func start() async throws {
         for player in 0..<Self.players {
             try await publish(
@@ -49,14 +49,14 @@ final class ToldPurchases: Sendable {
         let task = Task {
             while !Task.isCancelled {
                 do { try await tell() } catch { failures.withLock { $0.append("Apple could not tell: \(error)") } }
-                // This sleep sets the rate of announcements.
+                // The interval between two announcements.
                 try? await Task.sleep(for: .milliseconds(1000 / Self.perSecond))
             }
         }
         self.task.withLock { $0 = task }
     }
 
-    /// Ends the announcements.
+    /// Stops announcing.
     func finish() async {
         let task = task.withLock { $0 }
         task?.cancel()
@@ -100,14 +100,14 @@ final class ToldPurchases: Sendable {
 }
 
 extension Testbed {
-    /// Returns whether the unrevoked grants are exactly the purchases that Apple has not refunded, each with its event.
+    /// Returns true if exactly the purchases that Apple has not refunded have a valid grant and an event.
     func hasAll(_ told: [ToldPurchases.Purchase]) async throws -> Bool {
         let granted = Set(
             outcomes.content.events.lazy.filter { $0.type == "receipt.granted" }.compactMap(\.transactionID))
         return try await told.inForce == inForce(of: told) && granted.isSuperset(of: told.inForce.keys)
     }
 
-    /// Returns the players of these purchases' unrevoked grants, by transaction.
+    /// Returns the player of each purchase with a valid grant, by transaction.
     func inForce(of told: [ToldPurchases.Purchase]) async throws -> [String: String] {
         let ids = told.map { "'\($0.id)'" }.joined(separator: ",")
         guard !ids.isEmpty else { return [:] }

@@ -5,7 +5,7 @@ import Testing
 extension Browser {
     /// The folder for screenshots; nil for none.
     private static let pictures = ProcessInfo.processInfo.environment["RECEIPTD_TEST_SCREENSHOTS"]
-    /// The path of axe, which checks the rules of accessibility. `scripts/check-tools.sh` installs it.
+    /// The path of axe, which checks accessibility. `scripts/check-tools.sh` installs it.
     private static let axe = ProcessInfo.processInfo.environment["RECEIPTD_TEST_AXE"]
 
     func picture(_ name: String) async throws {
@@ -14,7 +14,7 @@ extension Browser {
         try await screenshot(URL(fileURLWithPath: folder).appendingPathComponent("\(name).png"))
     }
 
-    /// Returns the rules with serious violations, each with the first element that violates it.
+    /// Returns the rules with serious violations, each with the first element that breaks it.
     func graveFaults() async throws -> [String] {
         let path = try #require(Self.axe, "RECEIPTD_TEST_AXE names axe.min.js: make test sets it")
         _ = try await evaluate(String(contentsOfFile: path, encoding: .utf8) + "; return typeof axe;")
@@ -29,20 +29,20 @@ extension Browser {
         return found as? [String] ?? ["axe gave no answer"]
     }
 
-    /// The width of all content in CSS pixels. If it exceeds the window's width, a user must scroll sideways.
+    /// The width of the whole content in CSS pixels. If it is larger than the window, a user must scroll sideways.
     var contentWidth: Int? {
         get async throws { try await evaluate("return document.documentElement.scrollWidth") as? Int }
     }
 
-    /// The addresses of the resources that the page loaded.
+    /// The addresses of the files that the page loaded.
     var requests: [String]? {
         get async throws {
             try await evaluate("return performance.getEntriesByType('resource').map(entry => entry.name)") as? [String]
         }
     }
 
-    /// Finds parts that are hard to read: a table wider than its container, a word broken in a cell, the buttons of a
-    /// row on several lines, a label that is not above its field.
+    /// Returns the parts of the page that are hard to read. These are a table wider than its container, a word broken
+    /// in a cell, buttons of one row on several lines, and a label that is not above its field.
     func layoutFaults() async throws -> [String] {
         let found = try await evaluate(
             """

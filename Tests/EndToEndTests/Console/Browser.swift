@@ -3,10 +3,10 @@ import Foundation
 import Kafka
 import TestSupport
 
-/// Headless Chromium, over WebDriver (https://www.w3.org/TR/webdriver2/).
+/// Drives a Chromium without a window over WebDriver (https://www.w3.org/TR/webdriver2/).
 final class Browser {
     private static let elementKey = "element-6066-11e4-a52e-4f735466cecf"
-    /// The seconds for the start of a browser, which is slow on a busy machine.
+    /// The longest time for starting a browser in seconds. A busy machine starts it slowly.
     private static let seconds = 120.0
 
     private let driver: ChildProcess
@@ -15,14 +15,14 @@ final class Browser {
     private let session: String
 
     struct Fault: Error, CustomStringConvertible {
-        /// The name of WebDriver's error.
+        /// The name of the error in WebDriver.
         var name: String?
         let description: String
     }
 
     /// - Parameters:
     ///   - width: the width of the window, in CSS pixels.
-    ///   - runsScripts: whether the browser runs the scripts of pages.
+    ///   - runsScripts: true if the browser runs the pages' scripts.
     static func run(
         width: Int = 1_200, isDark: Bool = false, runsScripts: Bool = true, _ body: (Browser) async throws -> Void
     ) async throws {
@@ -53,7 +53,7 @@ final class Browser {
         let answer = try await Self.ask(self.port, "POST", "/session", asked) as? [String: Any]
         guard let id = answer?["sessionId"] as? String else { throw Fault(description: "no session: \(answer ?? [:])") }
         session = id
-        // A window cannot be as narrow as a phone, but its viewport can.
+        // Chromium's window cannot be as narrow as a phone. Its viewport can.
         try await devtools(
             "Emulation.setDeviceMetricsOverride",
             ["width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false])
@@ -62,7 +62,7 @@ final class Browser {
             ["features": [["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]]])
     }
 
-    /// Starts chromedriver, with up to three tries: on a busy machine it may end, or hang, before it listens.
+    /// Starts chromedriver. Makes up to three tries, because on a busy machine it may end or hang before it listens.
     private static func startDriver(in folder: URL) async throws -> (ChildProcess, port: Int) {
         var said = ""
         for attempt in 1...3 {
@@ -100,12 +100,12 @@ final class Browser {
         get async throws { try await ask("GET", "/source", nil) as? String ?? "" }
     }
 
-    /// Runs a script in the page, with the rights of the inspector.
+    /// Runs a script in the page, with the rights of the developer tools.
     func evaluate(_ script: String) async throws -> Any? {
         try await ask("POST", "/execute/sync", ["script": script, "args": [Any]()])
     }
 
-    /// Runs a script that ends when it calls its last argument.
+    /// Runs a script in the page, which ends once it calls its last argument.
     func evaluateLater(_ script: String) async throws -> Any? {
         try await ask("POST", "/execute/async", ["script": script, "args": [Any]()])
     }
@@ -118,8 +118,8 @@ final class Browser {
         _ = try await ask("POST", "/element/\(try await find(selector))/value", ["text": text])
     }
 
-    /// Reads an element's text. Tries again if the page loads or changes between the search for the element and the
-    /// reading of its text.
+    /// Returns the text of an element. Tries again if the page changes between finding the element and reading its
+    /// text.
     func text(_ selector: String) async throws -> String {
         while true {
             do {
@@ -136,7 +136,7 @@ final class Browser {
         return id
     }
 
-    /// Presses the keys one by one, as a person does.
+    /// Presses keys one after another, as a person does.
     func press(_ keys: String) async throws {
         let actions = keys.flatMap { key in
             [["type": "keyDown", "value": "\(key)"], ["type": "keyUp", "value": "\(key)"]]
@@ -145,7 +145,7 @@ final class Browser {
             "POST", "/actions", ["actions": [["type": "key", "id": "keyboard", "actions": actions]]])
     }
 
-    /// Writes a picture of the whole page into the file.
+    /// Writes an image of the whole page to a file.
     func screenshot(_ file: URL) async throws {
         let shot = try await devtools("Page.captureScreenshot", ["format": "png", "captureBeyondViewport": true])
         guard let text = (shot as? [String: Any])?["data"] as? String, let data = Data(base64Encoded: text) else {
@@ -167,7 +167,7 @@ final class Browser {
     {
         let data = try body.map { try JSONSerialization.data(withJSONObject: $0) }
         let answer = try await blocking {
-            // chromedriver writes header lines that Foundation's client does not read.
+            // Foundation's HTTP client cannot parse the headers of chromedriver.
             let curl = Process()
             curl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
             curl.arguments =

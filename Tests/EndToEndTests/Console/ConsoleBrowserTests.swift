@@ -5,7 +5,7 @@ import Testing
 
 @testable import Demo
 
-/// Uses Chromium, as support and operators do.
+/// Uses the console in Chromium, as support and operators do.
 @Suite("The console in a browser", .serialized, .wholeSystem)
 struct ConsoleBrowserTests {
     private static let views = [
@@ -27,7 +27,7 @@ struct ConsoleBrowserTests {
         try await eventually("signed in") { try await browser.source.contains("id=\"q\"") }
     }
 
-    /// Fills the lists with the longest values: many similar holds of one player, and one row of each other list.
+    /// Fills the lists with very long values: many similar holds of one player, and one row in each other list.
     private static func fillLong(_ bed: ParkingBed) async throws {
         _ = try await bed.number(
             """
@@ -161,7 +161,7 @@ struct ConsoleBrowserTests {
                 try await browser.click("main form button")
                 try await eventually("they are due") { try await browser.address.contains("/changes?made=") }
                 #expect(try await browser.text("[role=status]").contains("2 due now"))
-                // There are no dead letters, so the filter offers only the requested reason.
+                // There are no dead letters, so the filter offers only the reason in the address.
                 try await browser.open(console + "/dead-letters?reason=bad_signature")
                 try await browser.click("#reason option:nth-child(1)")
                 try await browser.click(".filter button")
@@ -184,7 +184,7 @@ struct ConsoleBrowserTests {
             try await ConsoleTests.fill(bed)
             let console = "http://127.0.0.1:\(try await ConsoleTests.start(in: bed))"
             try await Browser.run { browser in
-                /// Presses Tab until the wanted element has the focus.
+                /// Presses Tab until the element has the focus.
                 func go(to selector: String) async throws {
                     for _ in 0..<60 {
                         try await browser.press(Key.tab)

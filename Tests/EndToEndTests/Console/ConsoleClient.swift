@@ -5,7 +5,7 @@ import TestSupport
     import FoundationNetworking
 #endif
 
-/// An HTTP client that keeps the cookie, and follows no redirect by itself.
+/// An HTTP client that keeps its cookie, and does not follow redirects.
 final class ConsoleClient: Sendable {
     struct Answer: Sendable {
         let status: Int
@@ -14,7 +14,7 @@ final class ConsoleClient: Sendable {
 
         subscript(header: String) -> String? { headers[header.lowercased()] }
 
-        /// The token of the first form that has a token.
+        /// The token of the first form with a token; nil if there is none.
         var token: String? {
             body.firstMatch(of: /name="token" value="([0-9a-f]{64})"/).map { String($0.output.1) }
         }
@@ -29,7 +29,7 @@ final class ConsoleClient: Sendable {
         self.cookie = cookie
     }
 
-    /// Returns a client that is signed in.
+    /// Returns a client that has signed in.
     static func signedIn(port: Int, _ name: String, _ password: String) async throws -> ConsoleClient {
         let answer = try await ConsoleClient(port: port).post("/sign-in", ["name": name, "password": password])
         guard answer.status == 303, let cookie = answer["Set-Cookie"] else {
@@ -49,7 +49,7 @@ final class ConsoleClient: Sendable {
         return try await ask("POST", path, body, headers)
     }
 
-    /// Requests a confirmation page and submits its form, as a person does.
+    /// Requests a confirmation page, and posts its form, as a person does.
     func confirm(_ address: String, note: String = "") async throws -> Answer {
         let page = try await get(address)
         var form = ["note": note]

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Demo
 
-/// Filters and changes lists by HTTP.
+/// Filters and changes the console's lists over HTTP.
 @Suite("The console's lists, end to end", .wholeSystem)
 struct ConsoleListTests {
-    /// Inserts four unclaimed purchases: two that killed workers, and two of an unknown player, one of them without
-    /// evidence. Their catalog version is so high that a new catalog causes no further look.
+    /// Inserts four unclaimed purchases. Two have killed workers. Two belong to no known player, and one of these has
+    /// no evidence. Their catalog version is so high that a new catalog does not make them due.
     static func fillUnclaimed(_ bed: ParkingBed) async throws {
         _ = try await bed.number(
             """

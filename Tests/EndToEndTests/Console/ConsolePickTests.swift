@@ -3,13 +3,13 @@ import Testing
 
 @testable import Demo
 
-/// Filters or picks rows and decides them, by HTTP.
+/// Filters and picks rows, and decides them, over HTTP.
 @Suite("Picked and filtered rows of the console, end to end", .wholeSystem)
 struct ConsolePickTests {
     private static let entries =
         "SELECT concat_ws('|', change, subject, shown, note, result) FROM console_changes ORDER BY subject"
 
-    @Test("picked rows are decided by one confirmation and stored one by one with the note; an empty pick is refused")
+    @Test("one confirmation decides all picked rows and logs each with the note; a form without picked rows is refused")
     func picking() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)
@@ -95,7 +95,7 @@ struct ConsolePickTests {
             let entered = "reject-held|one player's, product com.example.castle.comet.1, over a day old|1|1 rejected"
             #expect(try await bed.rows(Self.entries) == [entered])
             #expect(try await bed.rows("SELECT transaction_id FROM holds ORDER BY 1") == ["9910", "9912"])
-            // No worker runs, so a released hold stays released.
+            // No worker runs, so a released hold stays in the list.
             _ = try await ann.confirm("/confirm?change=release&id=9910")
             let held = try await ann.get("/held").body
             #expect(held.contains("aria-label=\"Release 9912 ") && !held.contains("aria-label=\"Release 9910 "))

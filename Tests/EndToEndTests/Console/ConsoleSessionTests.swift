@@ -3,10 +3,10 @@ import Testing
 
 @testable import Demo
 
-/// Lists sessions by HTTP.
+/// Lists and ends sessions over HTTP.
 @Suite("The console's sessions, end to end", .wholeSystem)
 struct ConsoleSessionTests {
-    @Test("an operator ends another user's session once, by the page's form; a reader or a forged form cannot")
+    @Test("an operator ends another user's session with the page's form; a reader cannot, nor can a forged form")
     func ending() async throws {
         try await ParkingBed.run { bed in
             let port = try await ConsoleTests.start(in: bed)

@@ -9,15 +9,15 @@ import Testing
 
 @testable import Demo
 
-/// Reads and changes by HTTP the rows that workers wrote.
+/// Reads and changes rows that workers wrote, over HTTP.
 @Suite("The console, end to end", .wholeSystem)
 struct ConsoleTests {
-    /// Users with the passwords `a right: password` and `another`.
+    /// The users, with the passwords `a right: password` and `another`.
     static let users = """
         ann:operate:$scrypt$ln=15,r=8,p=1$dGVzdHMgb2YgcmVjZWlwdA$MSali//4Y0JhP+sBuh2ctpiOUWnfMnhVLFL9UVbpQd8
         rob:read:$scrypt$ln=15,r=8,p=1$dGVzdHMgb2YgcmVjZWlwMg$sbKecv7T+yQ2FOmqaB+/Ll8KmQA9r4tMKeCEv6xh3aE
         """
-    /// A player's id with HTML in it. A game server may send any text.
+    /// A player id that contains HTML, because a game server may send any text.
     static let hostile = "<script>alert(1)"
 
     static func start(in bed: ParkingBed, _ settings: [String: String] = [:]) async throws -> Int {
@@ -26,7 +26,7 @@ struct ConsoleTests {
         return try await Worker(process: console).port()
     }
 
-    /// Makes one granted, three held and one parked purchase. One of the held ones is of the hostile player.
+    /// Makes workers grant one purchase, hold three and park one. One of the held ones belongs to the hostile player.
     @discardableResult
     static func fill(_ bed: ParkingBed) async throws -> WorkerProcess {
         let worker = try bed.startWorker()
@@ -82,7 +82,7 @@ struct ConsoleTests {
             #expect(try await ann.get("/held", headers: ["Host": "localhost:\(port)"]).status == 200)
             #expect(try await anybody.get("/metrics", headers: ["Host": "evil.example"]).status == 421)
             #expect(try await anybody.get("/metrics", headers: ["Host": "localhost:\(port)"]).status == 200)
-            // An orchestrator probes the pod's own address, so the console accepts any host name here.
+            // An orchestrator probes the pod's address, so the console accepts any host name here.
             for path in ["/livez", "/readyz"] {
                 let answer = try await anybody.get(path, headers: ["Host": "10.1.2.3:\(port)"])
                 #expect(answer.status == 200, "\(path)")
@@ -127,7 +127,7 @@ struct ConsoleTests {
             #expect(try await rob.get("/search?q=nothing-of-it").body.contains("PostgreSQL has nothing about"))
             #expect(try await rob.get("/search?q=").status == 400)
             #expect(try await rob.get("/nothing").status == 404)
-            // A stopping worker stores its counts since the last minute.
+            // A stopping worker stores its counts of the last minute.
             worker.terminate()
             #expect(try await blocking { worker.wait() } == 0)
             let traffic = try await rob.get("/").body
@@ -210,8 +210,8 @@ struct ConsoleTests {
         }
     }
 
-    /// Waits until no parked submission is leased. After a grant Apple answers again, so a worker may try one at any
-    /// moment.
+    /// Waits until no parked submission is leased. After the grant Apple answers again, so a worker may lease one at
+    /// any time.
     private static func untilNothingIsTried(in bed: ParkingBed) async throws {
         try await bed.until("the worker has it no more") {
             try await bed.number("SELECT count(*) FROM parked WHERE leased_until > now()") == 0

@@ -7,10 +7,10 @@ import Testing
 
 @testable import Demo
 
-/// Answers support's questions in Chromium, each from one search.
+/// Answers the questions of support's tickets in Chromium, each with one search.
 @Suite("Tickets in the console", .serialized, .wholeSystem)
 struct ConsoleTicketTests {
-    /// For each ticket the searched id, the expected state, and a part of the expected answer.
+    /// The id that each ticket searches for, the expected state, and a part of the expected answer.
     private static let tickets = [
         ("9901", "granted", "was granted to player p-granted"),
         ("p-junk", "refused: malformed_receipt", "without asking Apple"),
@@ -25,7 +25,7 @@ struct ConsoleTicketTests {
         ("p-nobody", "player", "1 refused in the last 2 days"),
     ]
 
-    /// Makes one purchase for each ticket, if possible by a worker.
+    /// Makes one purchase for each ticket. Workers make those that they can.
     private static func fill(_ bed: ParkingBed) async throws {
         let worker = try await ConsoleTests.fill(bed)
         try await bed.submit("p-junk", "bm90IGEgcmVjZWlwdA==")
@@ -35,7 +35,7 @@ struct ConsoleTicketTests {
         try await bed.publish("no submission at all", player: "p-nobody")
         try await bed.publish(#"{"submission_id":"s-letter","player_id":"p-letter","bundle_id":7}"#, player: "p-letter")
         try await bed.until("it is a dead letter") { !bed.answers("p-letter").isEmpty }
-        // The worker stores its local refusals at its end.
+        // A stopping worker stores its local refusals.
         worker.terminate()
         #expect(try await blocking { worker.wait() } == 0)
         _ = try await bed.number(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Demo
 
-/// Uses Chromium, as an operator of a worker does.
+/// Uses the worker's page in Chromium, as an operator does.
 @Suite("The worker's page in a browser", .serialized, .wholeSystem)
 struct WorkerPageBrowserTests {
     @Test("the page fits 1,200 and 390 pixels, light and dark, without accessibility faults or foreign requests")
@@ -43,7 +43,7 @@ struct WorkerPageBrowserTests {
         }
     }
 
-    @Test("without scripts the page shows its figures at once, and reloads by itself")
+    @Test("without scripts the page shows its numbers at once, and reloads by itself")
     func withoutScripts() async throws {
         try await Self.withPage(width: 390, runsScripts: false) { bed, _, browser in
             #expect(try await browser.text("#state").hasPrefix("Ready"))
@@ -74,7 +74,7 @@ struct WorkerPageBrowserTests {
         try await bed.submit(plan.records)
         try await bed.settle(plan)
         try await eventually("the page counts them") {
-            // While the page reloads it has no element `main`.
+            // While the page reloads it has no `main` element.
             await (try? browser.text("main"))?.contains("5 in all") ?? false
         }
     }
