@@ -1,13 +1,13 @@
 import NIOCore
 import NIOPosix
 
-/// A broker that knows only the requests of a SASL log-in, and refuses the log-in: ApiVersions, SaslHandshake and
-/// SaslAuthenticate (https://kafka.apache.org/protocol).
+/// A broker that refuses every SASL login. It knows only the requests ApiVersions, SaslHandshake and SaslAuthenticate
+/// (https://kafka.apache.org/protocol).
 struct RefusingBroker {
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
 
-    /// - Parameter mechanisms: the SASL mechanisms that the broker accepts.
+    /// - Parameter mechanisms: the SASL mechanisms that the broker offers.
     static func start(mechanisms: [String]) async throws -> RefusingBroker {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let listener = try await ServerBootstrap(group: group)
@@ -58,18 +58,18 @@ struct RefusingBroker {
             var body = ByteBuffer()
             switch key {
             case 18:
-                // UNSUPPORTED_VERSION sends the client back to version 0, whose format every client understands.
+                // After UNSUPPORTED_VERSION (35) the client uses version 0, whose format every client knows.
                 body.writeInteger(Int16(version == 0 ? 0 : 35))
                 let known: [(Int16, Int16)] = [(3, 4), (17, 1), (18, 0), (36, 0)]
                 body.writeInteger(Int32(known.count))
                 for (key, newest) in known { body.writeMultipleIntegers(key, Int16(0), newest) }
             case 17:
-                // The error is UNSUPPORTED_SASL_MECHANISM unless the broker accepts PLAIN.
+                // 33 is UNSUPPORTED_SASL_MECHANISM.
                 body.writeInteger(Int16(mechanisms.contains("PLAIN") ? 0 : 33))
                 body.writeInteger(Int32(mechanisms.count))
                 for mechanism in mechanisms { write(mechanism, to: &body) }
             case 36:
-                // The error is SASL_AUTHENTICATION_FAILED.
+                // 58 is SASL_AUTHENTICATION_FAILED.
                 body.writeInteger(Int16(58))
                 write("Authentication failed: Invalid username or password", to: &body)
                 body.writeInteger(Int32(0))

@@ -4,8 +4,7 @@ import Fulfillment
 import Kafka
 import Postgres
 
-/// A checker that compares the plan with PostgreSQL's rows, the outcomes and Apple's log. Its rules share no code with
-/// the worker.
+/// Compares the plan with PostgreSQL's rows, the outcomes and Apple's log. It shares no code with the worker.
 struct Checker: Sendable {
     struct Grant: Sendable {
         let playerID: String
@@ -15,13 +14,12 @@ struct Checker: Sendable {
 
     let bed: Testbed
     let plan: Plan
-    /// The most requests that all workers together may send to Apple at once.
+    /// The most requests of all workers together that Apple may get at the same time.
     var appleConcurrency = Int.max
-    /// The ids of submissions that were parked once: the contract promises no order for them.
+    /// The ids of submissions that were ever parked. The contract promises no order for them.
     var parkedOnce: Set<String> = []
 
-    /// Returns one line for each problem. Call `Testbed.settle` first: the checker expects that every record is
-    /// answered.
+    /// Returns a line for each problem. Must be called after `Testbed.settle`, because every record must be answered.
     func problems() async throws -> [String] {
         let content = bed.outcomes.content
         let grants = try await grants()
@@ -56,7 +54,7 @@ struct Checker: Sendable {
         }
     }
 
-    /// Checks that every submission has its full set of events and no other event.
+    /// Checks that every submission has exactly one of its expected sets of events.
     private func answers(_ content: OutcomeLog.Content) -> [String] {
         var sets: [String: [String: Truth.Expected]] = [:]
         for event in content.events {
@@ -80,7 +78,7 @@ struct Checker: Sendable {
         return problems
     }
 
-    /// Checks that all copies of one event are equal, and that each transaction has at most one granted event.
+    /// Checks that all copies of an event are equal, and that each transaction has at most one granted event.
     private func copies(_ content: OutcomeLog.Content) -> [String] {
         var problems: [String] = []
         var first: [String: OutcomeLog.Event] = [:]
@@ -107,7 +105,7 @@ struct Checker: Sendable {
         return problems
     }
 
-    /// Checks that granted events and rows of `grants` match, and that the plan's grants are made and no others.
+    /// Checks that granted events match the rows of `grants`, and that the plan's grants were made and no others.
     private func ledger(_ content: OutcomeLog.Content, _ grants: [String: Grant]) -> [String] {
         var problems: [String] = []
         var unpublished = grants

@@ -2,25 +2,26 @@ import Kafka
 import Postgres
 import TestSupport
 
-/// A check that every committed record has a durable outcome.
+/// Checks that every committed record has a durable outcome.
 struct CommitCheck: Sendable {
     let bed: Testbed
     let plan: Plan
-    /// The partition and offset of each record, in the plan's order.
+    /// The partition and offset of each record, in the order of the plan.
     let places: [Delivery]
 
-    /// Returns one line for each committed record without an outcome. The check reads the committed offsets first,
-    /// because every outcome must be durable before its offset is committed.
+    /// Returns a line for each committed record without an outcome. It reads the committed offsets first, because each
+    /// outcome must be durable before its offset is committed.
     func problems() async throws -> [String] {
         let committed = try await bed.committedOffsets()
-        // A parked submission is durable, too. One statement reads both tables because a submission moves between them.
+        // Parking makes a submission durable too. One statement reads both tables, because a submission moves between
+        // them.
         let durable = try await places(in: "\(Self.ofOutcomes) UNION \(Self.ofParked)")
         var open: [Int] = []
         for (index, place) in places.enumerated() {
             guard place.offset < committed[place.topicPartition.partition]?.committed ?? 0 else { continue }
             if !durable.contains(Place(place)) { open.append(index) }
         }
-        // A local answer is in no table, so the check reads its acknowledged event from the topic.
+        // No table has a local answer, so the check looks for its event on the topic.
         var problems: [String] = []
         do {
             try await eventually("committed records are answered", within: .seconds(10)) {

@@ -1,7 +1,7 @@
 import Kafka
 import TestSupport
 
-/// A sender that submits a plan piece by piece and keeps the place of each record.
+/// Submits a plan piece by piece, and keeps the partition and offset of each record.
 struct Feed: Sendable {
     let bed: Testbed
     let plan: Plan
@@ -12,12 +12,12 @@ struct Feed: Sendable {
         self.plan = plan
     }
 
-    /// Submits the next `count` records, or all that are left.
+    /// Submits the next `count` records, or all that are left if they are fewer.
     mutating func send(_ count: Int) async throws {
         places += try await bed.submit(plan.records[places.count...].prefix(count))
     }
 
-    /// Submits `count` records and returns when the outcomes topic has a new event.
+    /// Submits `count` records, and returns once the outcomes topic has a new event.
     mutating func sendAndAwaitProgress(_ count: Int = 60) async throws {
         let before = bed.outcomes.content.events.count
         try await send(count)

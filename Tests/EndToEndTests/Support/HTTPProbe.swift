@@ -5,7 +5,7 @@ import TestSupport
     import FoundationNetworking
 #endif
 
-/// Asks a worker's HTTP server, as Prometheus or Kubernetes would.
+/// Sends requests to a worker's HTTP server, as Prometheus and Kubernetes do.
 enum HTTPProbe {
     struct Answer: Sendable {
         let status: Int
@@ -35,7 +35,7 @@ enum HTTPProbe {
     }
 }
 
-/// A scrape of `/metrics`, a value for each series.
+/// A scrape of `/metrics`, with the value of each series.
 struct Scrape: Sendable {
     let text: String
     private let values: [String: Double]

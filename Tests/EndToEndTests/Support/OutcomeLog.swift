@@ -5,7 +5,7 @@ import Kafka
 import Synchronization
 import TestSupport
 
-/// The outcome events and dead letters, which a consumer of its own reads from the topics' beginnings.
+/// Reads outcome events and dead letters from the beginnings of their topics, with its own consumer.
 final class OutcomeLog: Sendable {
     struct Event: Sendable {
         let record: ConsumerRecord
@@ -22,7 +22,7 @@ final class OutcomeLog: Sendable {
     }
 
     struct Content: Sendable {
-        /// The events in the order of each partition, repeats included.
+        /// The events in the order of each partition, including repeated ones.
         var events: [Event] = []
         var deadLetters: [ConsumerRecord] = []
         /// The event ids by submission id.
@@ -33,7 +33,7 @@ final class OutcomeLog: Sendable {
     private struct State {
         var content = Content()
         var isStopped = false
-        /// The streams of tasks that wait for the next record.
+        /// For each waiting task, the stream that wakes it when a record arrives.
         var arrivals: [Int: AsyncStream<Void>.Continuation] = [:]
         var waits = 0
     }
@@ -80,13 +80,13 @@ final class OutcomeLog: Sendable {
         state.withLock { $0.isStopped = true }
     }
 
-    /// Returns when `isAsWanted` is true of the content, and checks again after new records. Throws `DeadlinePassed`
+    /// Returns once `isAsWanted` is true of the content. It checks again after new records. Throws `DeadlinePassed`
     /// after the limit.
     func until(
         _ what: String, within limit: Duration = .seconds(60), file: StaticString = #fileID, line: UInt = #line,
         _ isAsWanted: (Content) throws -> Bool
     ) async throws {
-        // All records that arrive during one check together cause one more check.
+        // Records that arrive during a check cause only one more check together.
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in
             state.waits += 1

@@ -10,10 +10,10 @@ import TestSupport
 
 @testable import Demo
 
-/// A broker, an App Store and a database with the seeds' catalog, and workers in processes of their own.
+/// A broker, an App Store and a database with the sample catalog. Workers run in their own processes.
 final class ParkingBed {
     static let castle = "com.example.castle"
-    /// An app of its own, whose answers a test spoils.
+    /// An app for which tests make Apple's answers fail.
     static let club = "com.example.castle.club"
     /// An app with a cutover at the beginning of 2024.
     static let limits = "com.example.castle.limits"
@@ -27,7 +27,7 @@ final class ParkingBed {
     let parts: EmbeddedParts
     let databaseURL: String
     let outcomes: OutcomeCollector
-    /// The seeds' catalog, as it is in force.
+    /// The text of the sample catalog, which is imported.
     let document: String
     private let producer: KafkaProducer
     let pool: PostgresPool
@@ -37,7 +37,8 @@ final class ParkingBed {
 
     var apple: AppStoreSimulation { parts.apple }
 
-    /// - Parameter stopsDatabase: then the server is the test's own.
+    /// Runs a test with a new bed.
+    /// - Parameter stopsDatabase: true if the test stops the server. It then gets its own one.
     static func run(
         stopsDatabase: Bool = false, latency: SimulatedLatency = .fixed(0),
         options adjust: (inout AppStoreSimulation.Options) -> Void = { _ in },
@@ -98,7 +99,8 @@ final class ParkingBed {
         return parts.workerEnvironment(adding: settings)
     }
 
-    /// - Parameter command: `run`, or `intake`.
+    /// Starts a worker or an intake.
+    /// - Parameter command: `run` or `intake`.
     func startWorker(_ more: [String: String] = [:], command: String = "run") throws -> WorkerProcess {
         let worker = try WorkerProcess(
             program: Self.program(), command: command, environment: environment(more),
@@ -112,10 +114,10 @@ final class ParkingBed {
         _ = try? await blocking { worker.wait() }
     }
 
-    /// Calls `receiptd parked …` as an operator would.
+    /// Runs `receiptd parked …`, as an operator does.
     func parked(_ arguments: String...) async throws -> Ending { try await command(["parked"] + arguments) }
 
-    /// Calls `receiptd holds …` as an operator would.
+    /// Runs `receiptd holds …`, as an operator does.
     func holds(_ arguments: String...) async throws -> Ending { try await command(["holds"] + arguments) }
 
     func importCatalog(_ document: String) async throws {
@@ -135,7 +137,7 @@ final class ParkingBed {
             process.standardOutput = output
             process.standardError = errors
             try process.run()
-            // The output fits into the pipe, so the program never waits for a reader.
+            // The output fits into the pipe, so the program never waits for its reader.
             process.waitUntilExit()
             func text(_ pipe: Pipe) throws -> String {
                 String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
@@ -152,7 +154,7 @@ final class ParkingBed {
         castle: 1_450_000_001, club: 1_450_000_006, limits: 1_450_000_005,
     ]
 
-    /// Returns a receipt with one purchase of gems.
+    /// Returns a receipt with one purchase.
     static func receipt(
         _ transaction: String, bundle: String = castle, product: String = "com.example.castle.gems.100",
         boughtAt milliseconds: Int64 = 1_777_629_600_000
@@ -165,7 +167,7 @@ final class ParkingBed {
         ).base64Encoded()
     }
 
-    /// Returns a receipt with the seeds' keys' signature, for a worker that trusts the seeds' root as Apple's.
+    /// Returns a receipt that the samples' key has signed, for a worker that trusts the samples' root as Apple's.
     static func provenReceipt(_ transaction: String, bundle: String = castle) -> String {
         Receipts.signed(
             SimulatedReceipt(
@@ -178,7 +180,7 @@ final class ParkingBed {
                 ]))
     }
 
-    /// Publishes a submission with the id `name`, whose player is also `name` if `player` is nil.
+    /// Publishes a submission with the id `name`. If `player` is nil, `name` is also the player's id.
     func submit(_ name: String, _ receipt: String, player: String? = nil, bundle: String = castle) async throws {
         let player = player ?? name
         let value = """
@@ -187,7 +189,7 @@ final class ParkingBed {
         try await publish(value, player: player)
     }
 
-    /// Publishes a submission without a change.
+    /// Publishes a submission as it is.
     func publish(_ value: String, player: String) async throws {
         _ = try await producer.send(
             ProducerRecord(
@@ -195,7 +197,7 @@ final class ParkingBed {
                 headers: [], timestampMilliseconds: nil))
     }
 
-    /// Publishes a submission with a StoreKit 2 transaction. The submission's id is the player's.
+    /// Publishes a submission of a StoreKit 2 transaction. The submission id is the player's id.
     func submit(signedTransaction: String, player: String, bundle: String) async throws {
         let value = """
             {"submission_id":"\(player)","player_id":"\(player)","bundle_id":"\(bundle)",\
@@ -207,7 +209,7 @@ final class ParkingBed {
                 headers: [], timestampMilliseconds: nil))
     }
 
-    /// Publishes the game's report of consumption. Its dead letter would be found under the transaction.
+    /// Publishes the game server's consumption report. A dead letter of it would have the transaction as its key.
     func report(_ value: String, of transaction: String) async throws {
         _ = try await producer.send(
             ProducerRecord(
@@ -215,7 +217,7 @@ final class ParkingBed {
                 headers: [], timestampMilliseconds: nil))
     }
 
-    /// Posts one of Apple's notifications to its topic. Its dead letter would be found under `apple`.
+    /// Publishes a notification of Apple's on its topic. A dead letter of it would have the key `apple`.
     func notify(_ body: String) async throws {
         _ = try await producer.send(
             ProducerRecord(
@@ -224,7 +226,7 @@ final class ParkingBed {
         notified += 1
     }
 
-    /// Publishes the game's statement that the account token is the player's.
+    /// Publishes the game server's statement that an account token belongs to a player.
     func account(_ token: String, isOf player: String, bundle: String = castle) async throws {
         _ = try await producer.send(
             ProducerRecord(
@@ -249,7 +251,7 @@ final class ParkingBed {
             "SELECT count(*) FROM parked WHERE player_id = '\(player)' AND reason = '\(reason.rawValue)'") == 1
     }
 
-    /// Returns the types of a player's events, each event once.
+    /// Returns the types and reasons of a player's events, each event once.
     func answers(_ player: String) -> [String] {
         var seen: Set<String> = []
         return (outcomes.collected.events[player] ?? []).compactMap { event in
@@ -258,7 +260,7 @@ final class ParkingBed {
         }
     }
 
-    /// The limit only ends a test that would hang.
+    /// Waits until the condition is true. The limit only ends a test that would wait forever.
     func until(_ what: String, seconds: Int = 120, _ condition: () async throws -> Bool) async throws {
         try await eventually(what, within: .seconds(seconds), every: .milliseconds(50), condition)
     }

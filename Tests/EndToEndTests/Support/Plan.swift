@@ -1,19 +1,19 @@
 import Fulfillment
 import Kafka
 
-/// The submissions and their expected results. The generator knows these results without the worker.
+/// Submissions with their expected results. The generator knows the results without the worker.
 struct Plan: Sendable {
     var records: [PlannedRecord] = []
-    /// The expected events, by submission id.
+    /// The expected events of each submission, by its id.
     var truths: [String: Truth] = [:]
     /// The reason of each expected dead letter, by record key.
     var deadLetters: [String: String] = [:]
-    /// The groups of transactions of which the worker grants exactly one, to the player who comes first.
+    /// Groups of transactions. The worker grants exactly one of each group, to the player whose submission comes first.
     var contests: [[String]] = []
-    /// The transactions that the worker grants in every order of submissions.
+    /// The transactions that the worker grants in whatever order it decides the submissions.
     var certainGrants: Set<String> = []
 
-    /// The receipts that only one record holds, with the record's index in `records`.
+    /// The receipts that only one record contains, with the index of the record in `records`.
     var unsharedReceipts: [String: Int] {
         var places: [String: [Int]] = [:]
         for (index, record) in records.enumerated() {
@@ -28,14 +28,14 @@ struct PlannedRecord: Sendable {
     var value: [UInt8]?
     var headers: [KafkaHeader] = []
     var timestampMilliseconds: Int64?
-    /// The submission's id; nil where the worker cannot read an id in the record.
+    /// The submission id; nil if the worker cannot read one in the record.
     var submissionID: String?
     var playerID: String
-    /// The receipt that the worker sends to Apple; nil where the worker sends none.
+    /// The receipt that the worker sends to Apple; nil if it sends none.
     var receipt: String?
 }
 
-/// The sets of events that a submission may yield. The submission must yield exactly one set, with one id per event.
+/// The possible sets of events of a submission. It must have exactly one of them, with one id for each event.
 struct Truth: Sendable {
     enum Expected: Hashable, Sendable {
         case granted(String)
@@ -44,7 +44,7 @@ struct Truth: Sendable {
     }
 
     var alternatives: [Set<Expected>]
-    /// True where the worker answers without Apple. Such an answer overtakes earlier submissions.
+    /// True if the worker answers without Apple. Such an answer may come before that of an earlier submission.
     var isLocal = false
 
     static func always(_ events: Expected..., isLocal: Bool = false) -> Truth {

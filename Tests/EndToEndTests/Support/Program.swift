@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Demo
 
-/// The `receiptd` program beside the tests. The tests call the program as an operator does.
+/// Runs the `receiptd` program that was built with the tests, as an operator does.
 enum Program {
     struct Ending: Sendable {
         /// The exit code, or the negative number of the signal that ended the program.
@@ -14,7 +14,7 @@ enum Program {
     }
 
     static func path() throws -> String {
-        // Runs that measure memory name a release build here.
+        // Tests that measure memory set this variable to a release build.
         if let given = ProcessInfo.processInfo.environment["CHAOS_PROGRAM"] { return given }
         let own = URL(fileURLWithPath: try DemoRun.ownPath())
         return own.deletingLastPathComponent().appendingPathComponent("receiptd").path
@@ -29,7 +29,7 @@ enum Program {
                 "receiptd-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: directory) }
-            // The program writes to files, because a full pipe would block the program.
+            // The program writes to files, because a full pipe would block it.
             let files = ["in", "out", "err"].map { directory.appendingPathComponent($0) }
             try Data((input ?? "").utf8).write(to: files[0])
             for file in files[1...] { try Data().write(to: file) }
@@ -50,7 +50,8 @@ enum Program {
         }
     }
 
-    /// Runs a command that does not end by itself until `isEnough` is true of its output, and returns the output.
+    /// Runs a command that does not end by itself. Ends it once `isEnough` is true of its output, and returns the
+    /// output.
     static func follow(
         _ arguments: [String], environment: [String: String], until isEnough: @escaping @Sendable (String) -> Bool
     ) async throws -> String {

@@ -1,7 +1,7 @@
 import AppStoreSimulation
 import Foundation
 
-/// The maker and signer of all the generator's receipts.
+/// Makes and signs the receipts of the traffic generator.
 enum Receipts {
     static let castle = "com.example.castle"
     static let castleAppleID: Int64 = 1_450_000_001
@@ -9,11 +9,11 @@ enum Receipts {
     static let builder = "com.example.castle.builder"
     static let vip = "com.example.castle.vip.month"
     static let retired = "com.example.castle.retired.hold"
-    /// The purchase time 2026-05-01T10:00:00Z, in milliseconds since 1970.
+    /// The purchase time, 2026-05-01T10:00:00Z, in milliseconds since 1970.
     static let purchasedAt: Int64 = 1_777_629_600_000
 
-    /// Returns a receipt with one purchase. A transaction id with an even last digit gets a proven receipt. Other ids,
-    /// and receipts with a simulated behaviour, get an iOS 6 receipt, whose signature is not provable.
+    /// Returns a receipt with one purchase. It is a signed app receipt if the last digit of the transaction id is even
+    /// and there is no behaviour. Otherwise it is an iOS 6 receipt, whose signature is not provable.
     static func single(
         _ transaction: String, original: String? = nil, product: String = gems, bundle: String = castle,
         behaviour: SimulatedBehaviour? = nil
@@ -33,10 +33,10 @@ enum Receipts {
         ).base64Encoded()
     }
 
-    /// The signer with the seeds' keys. Every worker of these tests trusts the seeds' root as Apple's root.
+    /// Signs with the samples' keys. Every worker of these tests trusts the samples' root as Apple's.
     static let signer = Result { try SimulatedSigner(folder: Seeds.signing.path) }
 
-    /// Returns a proven receipt of iOS 7 and later. Each `number` gives another creation date, and so other bytes.
+    /// Returns a signed app receipt. A different `number` gives a different creation date, and so different bytes.
     static func app(_ purchases: [SimulatedPurchase], number: Int) -> String {
         signed(
             SimulatedReceipt(
@@ -44,8 +44,8 @@ enum Receipts {
                 creationDateMilliseconds: purchasedAt + Int64(number) * 1000, purchases: purchases))
     }
 
-    /// Returns the signed receipt, or an unsigned one where the seeds' keys are missing. Tests then fail on its
-    /// outcome.
+    /// Returns the signed receipt. Without the samples' keys it returns an unsigned one, and tests then fail because of
+    /// its outcome.
     static func signed(_ receipt: SimulatedReceipt) -> String {
         (try? receipt.base64Encoded { payload in try signer.get().sign(payload) }) ?? receipt.base64Encoded()
     }

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import AppStoreSimulation
 
-/// A check that the workers sent Apple no request for a receipt after its outcome was seen.
+/// Checks that the workers sent Apple no request about a receipt after its outcome was seen.
 struct RepetitionCheck {
     let plan: Plan
     private var decidedBefore: [Int: Int64] = [:]
@@ -11,7 +11,8 @@ struct RepetitionCheck {
         self.plan = plan
     }
 
-    /// - Parameter decided: the indices of the plan's records that have an outcome now.
+    /// Notes the time at which outcomes were seen.
+    /// - Parameter decided: the indices of the plan's records with an outcome.
     mutating func note(_ decided: some Sequence<Int>) {
         let now = Int64(Date.now.timeIntervalSince1970 * 1000)
         for index in decided where decidedBefore[index] == nil { decidedBefore[index] = now }

@@ -1,11 +1,12 @@
 import Foundation
 import Kafka
 
-/// Adds every outcome and every dead letter that these tests see to the file that `RECEIPTD_TEST_EVENTS` names: a line
-/// of the headers, and for an outcome one of the value. scripts/check-schemas.sh holds them against docs/schemas.
+/// Appends every outcome and dead letter that these tests see to the file in `RECEIPTD_TEST_EVENTS`. A record has a
+/// line with its headers, and an outcome a second one with its value. scripts/check-schemas.sh validates them with
+/// docs/schemas.
 enum SeenRecords {
-    /// The open file; nil where `RECEIPTD_TEST_EVENTS` is unset or empty. `add` appends each record in one write, so
-    /// that the records of several threads do not mix.
+    /// The open file; nil if `RECEIPTD_TEST_EVENTS` is unset or empty. `add` writes each record with one call, so that
+    /// the lines of several threads do not mix.
     private static let descriptor: Int32? = {
         guard let path = ProcessInfo.processInfo.environment["RECEIPTD_TEST_EVENTS"], !path.isEmpty else { return nil }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)

@@ -2,23 +2,23 @@ import AppStoreSimulation
 
 @testable import Demo
 
-/// An app besides the apps of the seeds' catalog, with a key for the App Store Server API. The worker grants an
-/// unsubmitted purchase to the player whom its account token names.
+/// A further app beside those of the sample catalog, with a key for the App Store Server API. If nobody submits a
+/// purchase, workers grant it to the player whom its account token names.
 struct ServerApp {
     let bundleID: String
     let appleID: Int64
-    /// The product ids without the bundle id before them, with each product's members in the catalog.
+    /// The product ids without their prefix, which is the bundle id, and each product's members in the catalog.
     var products: KeyValuePairs = ["gems": "kind: consumable"]
 
-    /// An account token, which names its player.
+    /// Returns an account token. It is also the id of its player.
     static func token(_ number: Int) -> String { "1a2b3c4d-0000-4000-8000-\(800_000_000_000 + number)" }
 
-    /// The settings of a worker: the roots, the key and more.
+    /// Returns the settings of a worker: the roots, the key, and `more`.
     static func settings(_ more: [String: String]) -> [String: String] {
         DemoRun.settings(signing: Seeds.signing).merging(more) { $1 }
     }
 
-    /// The app's entry, which a test appends to the seeds' catalog.
+    /// The entry of the app, which a test appends to the sample catalog.
     var catalog: String {
         """
 
@@ -35,7 +35,7 @@ struct ServerApp {
         """ + products.map { "      - { product_id: \(bundleID).\($0), \($1) }\n" }.joined()
     }
 
-    /// Gives the app the key of `com.example.castle.server`, the seeds' app, at the simulated Apple.
+    /// Lets the simulated Apple accept the key of the samples' app `com.example.castle.server` for this app.
     func configure(_ options: inout AppStoreSimulation.Options) {
         options.serverAPIKeys[bundleID] = options.serverAPIKeys["com.example.castle.server"]
     }

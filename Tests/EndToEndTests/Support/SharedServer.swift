@@ -9,13 +9,13 @@ import Synchronization
 
 @testable import Demo
 
-/// The PostgreSQL server of all tests that do not stop their server. Each test has a database of its own.
+/// The PostgreSQL server of all tests that do not stop their server. Each test has its own database.
 enum SharedServer {
     private static let template = "with_catalog"
     private static let count = Atomic(0)
 
     private static let server = Task {
-        // PostgreSQL's default of 100 connections is too low for the workers of several tests at once.
+        // PostgreSQL's default of 100 connections is too low for the workers of several tests.
         let server = try await blocking {
             try EmbeddedPostgres.start(durable: false, settings: ["max_connections": "600"])
         }
@@ -23,15 +23,16 @@ enum SharedServer {
         return server
     }
 
-    /// - Parameter isPrepared: true for a database with the schema and the seeds' catalog.
+    /// Creates a database, and returns its URI.
+    /// - Parameter isPrepared: true to create it with the schema and the sample catalog.
     static func makeDatabase(isPrepared: Bool) async throws -> String {
         let server = try await server.value
         let name = "test_\(count.add(1, ordering: .relaxed).newValue)"
         return try await blocking { try server.createDatabase(name, template: isPrepared ? template : "template1") }
     }
 
-    /// Replaces `database` by a copy of `source`, as a restore or a fail-over does. PostgreSQL ends all connections to
-    /// both databases and refuses new connections meanwhile.
+    /// Replaces `database` by a copy of `source`, as a restore or a fail-over does. It closes all connections to both
+    /// databases. PostgreSQL refuses new ones until the end.
     static func replace(_ database: String, byCopyOf source: String) async throws {
         let server = try await server.value
         try await Seeds.withPool(server.uri) { pool in
@@ -61,7 +62,7 @@ enum Seeds {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("seeds")
 
-    /// The folder with the root and the keys that sign Apple's answers and notifications.
+    /// The folder with the root certificates, and with the keys that sign Apple's answers and notifications.
     static let signing = directory.appendingPathComponent("signing")
 
     static var catalogFile: URL { directory.appendingPathComponent("catalog.yaml") }
@@ -70,7 +71,7 @@ enum Seeds {
         try String(contentsOf: catalogFile, encoding: .utf8)
     }
 
-    /// Applies the schema and imports the catalog.
+    /// Creates the schema and imports the catalog.
     static func prepare(_ uri: String) async throws {
         let catalog = try catalog()
         try await withPool(uri) { pool in

@@ -1,7 +1,7 @@
 import Fulfillment
 import Kafka
 
-/// HMAC-SHA-256 as RFC 2104 defines the function. A game server makes the signature header in this way.
+/// HMAC-SHA-256 as in RFC 2104, with which a game server signs a record.
 enum Signing {
     static func header(_ value: [UInt8], key: String) -> KafkaHeader {
         var block = Array(key.utf8)

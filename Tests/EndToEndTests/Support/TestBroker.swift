@@ -4,16 +4,17 @@ import Testing
 
 @testable import Demo
 
-/// The broker of these tests: librdkafka's in-process broker, or a real broker that `make test-kafka` names. Each test
-/// has its own topics and its own consumer group.
+/// The broker of these tests: librdkafka's in-process broker, or a real one for `make test-kafka`. Each test has its
+/// own topics and its own consumer group.
 enum TestBroker {
-    /// The setting's name differs from a deployment's, so that tests never touch the deployment's broker.
+    /// The addresses of the real broker. The variable has another name than receiptd's setting, so that tests never use
+    /// a deployment's broker.
     private static let bootstrapServers = set("TEST_KAFKA_BOOTSTRAP_SERVERS")
     private static let properties = set("TEST_KAFKA_PROPERTIES")
 
     static let isReal = bootstrapServers != nil
 
-    /// The environment that `EmbeddedParts` reads.
+    /// The environment for `EmbeddedParts`.
     static var environment: [String: String] {
         var environment: [String: String] = [:]
         environment["KAFKA_BOOTSTRAP_SERVERS"] = bootstrapServers
@@ -21,8 +22,8 @@ enum TestBroker {
         return environment
     }
 
-    /// The Kafka properties of workers. The in-process broker takes a member back after its session less a second, and
-    /// refuses a session below 3 s. A real broker by default refuses a session below 6 s.
+    /// The Kafka properties of workers. The in-process broker lets a killed member join again a second before its
+    /// session ends, and refuses a session below 3 s. A real broker refuses one below 6 s by default.
     static var workerProperties: String {
         let session = isReal ? "6000" : "3200"
         let own = "session.timeout.ms=\(session);heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
@@ -35,8 +36,8 @@ enum TestBroker {
 }
 
 extension EmbeddedParts {
-    /// Starts the parts on the tests' broker and the given database. Where `uri` is nil, the parts have their own
-    /// PostgreSQL server with the seeds' catalog, which the test may stop.
+    /// Starts the services with this broker and the given database. If `uri` is nil, they include a PostgreSQL server
+    /// with the sample catalog, which the test may stop.
     static func start(
         database uri: String?, brokers: Int32 = 1, partitions: Int32 = partitions, latency: SimulatedLatency,
         appleOptions: AppStoreSimulation.Options
@@ -51,7 +52,7 @@ extension EmbeddedParts {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// The trait of tests that only the in-process broker can run.
+    /// The trait of tests that need the in-process broker.
     static var onlyInProcessBroker: Self {
         .disabled(if: TestBroker.isReal, "the in-process broker's own faults and ways")
     }

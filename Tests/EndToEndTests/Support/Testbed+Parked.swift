@@ -1,6 +1,6 @@
 import Postgres
 
-/// Records every parked submission in the database, because the contract promises no order for parked submissions.
+/// Records every parked submission, because the contract promises no order for them.
 extension Testbed {
     func recordParked() async throws {
         try await run(

@@ -7,7 +7,7 @@ import TestSupport
 @testable import Demo
 
 extension Testbed {
-    /// Publishes the records in order and returns the partition and offset of each.
+    /// Publishes the records in order. Returns the partition and offset of each.
     @discardableResult
     func submit(_ records: some Collection<PlannedRecord>, partition: Int32? = nil) async throws -> [Delivery] {
         let places = Mutex<[Delivery?]>(Array(repeating: nil, count: records.count))
@@ -36,7 +36,7 @@ extension Testbed {
         return known
     }
 
-    /// Returns when every record is answered and committed and the outbox is empty. Throws `DeadlinePassed` after the
+    /// Returns once every record is answered and committed, and the outbox is empty. Throws `DeadlinePassed` after the
     /// limit.
     func settle(_ plan: Plan, within limit: Duration = .seconds(90)) async throws {
         do {
@@ -54,7 +54,7 @@ extension Testbed {
         try await eventually("no partition lags", within: limit) { try await lag() == 0 }
     }
 
-    /// Returns the number of submissions without their full set of events, plus the number of missing dead letters.
+    /// Returns the number of submissions without their full set of events plus the number of missing dead letters.
     func unanswered(_ plan: Plan) -> Int { unanswered(plan, in: outcomes.content) }
 
     func unanswered(_ plan: Plan, in content: OutcomeLog.Content) -> Int {
@@ -62,7 +62,7 @@ extension Testbed {
             guard let answers = content.answers[id] else { return true }
             return !truth.alternatives.contains { $0.count <= answers.count }
         }
-        // The topic may hold several copies of one dead letter.
+        // The topic may have a dead letter more than once.
         let buried = Set(content.deadLetters.map { DeadLetterPlace($0) }).count
         return submissions + max(0, plan.deadLetters.count - buried)
     }
@@ -94,7 +94,7 @@ extension Testbed {
     }
 }
 
-/// The origin of a dead letter. Two dead letters with one origin are copies.
+/// The position of the record from which a dead letter comes. Dead letters of one position are copies.
 struct DeadLetterPlace: Hashable {
     let partition: String
     let offset: String

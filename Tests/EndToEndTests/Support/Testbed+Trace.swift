@@ -4,8 +4,8 @@ import Postgres
 @testable import Demo
 
 extension Testbed {
-    /// Returns the facts about an unanswered submission: a failing test prints them, so that its run need not be
-    /// repeated.
+    /// Returns the facts about an unanswered submission. A failing test prints them, so that nobody has to repeat the
+    /// run.
     func trace(of submissionID: String, in plan: Plan) async -> String {
         var lines = plan.records.indices.filter { plan.records[$0].submissionID == submissionID }.map { index in
             let key = plan.records[index].key

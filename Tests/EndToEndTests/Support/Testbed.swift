@@ -7,13 +7,13 @@ import Synchronization
 @testable import Demo
 @testable import ReceiptdConfiguration
 
-/// The workers of one test, with a broker, an App Store and a database of the test's own.
+/// The workers of one test, with their own broker, App Store and database.
 final class Testbed: Sendable {
     enum Database: Sendable, Equatable {
         /// A new database with the schema and the catalog.
         case prepared
         case empty
-        /// A PostgreSQL server of the test's own, which the test may stop.
+        /// A PostgreSQL server for this test alone, which the test may stop.
         case ownServer
         /// The existing database at this URI, with its rows.
         case existing(String)
@@ -24,7 +24,7 @@ final class Testbed: Sendable {
     let pool: PostgresPool
     let producer: KafkaProducer
     let outcomes: OutcomeLog
-    /// The partitions and offsets of all submitted records, in order.
+    /// The partition and offset of each submitted record, in order.
     let places = Mutex<[Delivery]>([])
     private let directory: URL
     private let settings: [String: String]
@@ -33,7 +33,7 @@ final class Testbed: Sendable {
     var apple: AppStoreSimulation { parts.apple }
     var allWorkers: [Worker] { workers.withLock { $0 } }
 
-    /// - Parameter settings: the settings of every worker. They override the short times of `DemoRun.workerSettings`.
+    /// - Parameter settings: the settings of all workers. They override the short times of `DemoRun.workerSettings`.
     static func run(
         on database: Database = .prepared, brokers: Int32 = 1,
         partitions: Int32 = EmbeddedParts.partitions, latency: SimulatedLatency = .fixed(0),

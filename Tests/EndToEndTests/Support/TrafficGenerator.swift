@@ -3,13 +3,13 @@ import Encodings
 import Fulfillment
 import TestSupport
 
-/// Makes mixed submissions from a seed, with the expected result of each.
+/// Makes various submissions from a seed, with the expected result of each.
 struct TrafficGenerator {
     enum Kind: CaseIterable {
         case single, several, sentAgain, resubmitted, replayed, restored, foreign, junk, unknownApp, malformedReceipt
         case empty, troubled, unreadable, incomplete, subscription, expired, unknownProduct, retiredProduct
 
-        /// The share of the kind, in percent.
+        /// The percentage of submissions of this kind.
         var share: Int {
             switch self {
             case .single: 34
@@ -22,7 +22,7 @@ struct TrafficGenerator {
         }
     }
 
-    /// Apple's failures before an answer. No failure leads to a verdict.
+    /// The failures of Apple before a genuine answer. None of them leads to a verdict.
     static let troubles: [SimulatedBehaviour] = [
         [.status(21005), .genuine], [.html, .genuine], [.http(503), .genuine], [.status(21009).times(2), .genuine],
         [.halfBody, .reset, .genuine], [.status(21104, isRetryable: true), .garbage, .genuine],
@@ -40,7 +40,7 @@ struct TrafficGenerator {
         mark = String(seed % 1_000_000)
     }
 
-    /// Makes at least `count` records.
+    /// Returns a plan of at least `count` records.
     static func plan(seed: UInt64, count: Int, players: Int = 200, withContests: Bool = true) -> Plan {
         plan(seed: seed, count: count, players: players, without: withContests ? [] : [.replayed, .restored])
     }
@@ -49,7 +49,7 @@ struct TrafficGenerator {
         var generator = TrafficGenerator(seed: seed, players: players)
         let kinds = Kind.allCases.filter { !excluded.contains($0) }
         let lots = kinds.flatMap { Array(repeating: $0, count: $0.share) }
-        // The plan has each kind at least once, even if the random choice omits a kind.
+        // The plan has each kind at least once, even if the random choice leaves one out.
         for kind in kinds { generator.add(kind) }
         while generator.plan.records.count < count {
             generator.add(lots[Int(generator.random.next() % UInt64(lots.count))])

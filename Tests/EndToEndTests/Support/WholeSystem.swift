@@ -1,8 +1,8 @@
 import Testing
 
-/// A trait that limits the whole-system tests that run at once, over all suites with the trait. The tests' workers
-/// mostly wait for sessions, leases and delays. One test at a time would leave the machine idle, and all tests at once
-/// would starve each other.
+/// A trait that limits how many whole-system tests run at the same time, in all suites together. Their workers mostly
+/// wait for sessions, leases and delays. One test at a time would leave the machine idle. With all tests at once, none
+/// would get enough of it.
 struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
     private static let places = Places(free: 10)
 
@@ -21,8 +21,8 @@ struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
         }
     }
 
-    /// The places of running tests. Waiting tests that take long come first, because a long test that began last would
-    /// run alone at the end. All other tests come in the order of their arrival.
+    /// The places for running tests. A test that takes long gets a free place first, because it would run alone at the
+    /// end if it began last. The others get places in the order in which they asked.
     private actor Places {
         private var free: Int
         private var long: [CheckedContinuation<Void, Never>] = []
@@ -52,7 +52,7 @@ struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-/// The trait of a test of half a minute or more. Such a test comes before all other waiting tests.
+/// The trait of a test that takes half a minute or more. It begins before all other waiting tests.
 struct TakesLong: TestTrait {}
 
 extension Trait where Self == WholeSystem {

@@ -6,13 +6,13 @@ import TestSupport
 
 @testable import Demo
 
-/// One worker process, observed from outside.
+/// A worker's process, as it is seen from outside.
 struct Worker: Sendable {
     let process: WorkerProcess
 
     var log: String { (try? String(contentsOf: process.logFile, encoding: .utf8)) ?? "" }
 
-    /// The port that the log tells, once the server listens.
+    /// Returns the port from the worker's log, once the server listens.
     func port() async throws -> Int {
         var port: Int?
         try await eventually("the HTTP server listens") {
@@ -44,7 +44,7 @@ struct Worker: Sendable {
         (try? await get("/readyz").status) == 200
     }
 
-    /// Waits for the exit code, or the signal's number below zero.
+    /// Waits for the end of the process. Returns the exit code, or the negative number of the signal.
     func ending(within limit: Duration = .seconds(60)) async throws -> Int32 {
         try await eventually("the worker ends", within: limit) { !process.isRunning }
         return try await blocking { [process] in process.wait() }
