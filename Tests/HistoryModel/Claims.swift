@@ -1,5 +1,5 @@
-/// A reason that may keep a purchase from its submitter. A certain obstacle always does, except that an operator or
-/// a new catalog may end a hold.
+/// A reason that may keep a purchase from its submitter. A certain obstacle always does, unless it is a hold that an
+/// operator or a new catalog ends.
 struct Obstacle: Hashable {
     let reason: String
     let isHold: Bool
@@ -11,10 +11,10 @@ struct Obstacle: Hashable {
     static func maybeHeld(_ reason: String) -> Obstacle { Obstacle(reason: reason, isHold: true, isCertain: false) }
 }
 
-/// A way in which a purchase can come to a player.
+/// A submission or an announcement that can bring a purchase to a player.
 struct Claim {
     let player: String
-    /// True where only another player who comes first can keep the purchase from this player.
+    /// True if only another player with an earlier claim can keep the purchase from this player.
     let isCertain: Bool
     /// The submission that claims the purchase; nil for a purchase that Apple announced.
     let submission: Submission?
@@ -23,7 +23,7 @@ struct Claim {
 extension Model {
     static let hour: Int64 = 3_600_000
 
-    /// Returns every submission and announcement that may bring the purchase to a player.
+    /// Returns all claims on the purchase.
     func claims(on purchase: Purchase) -> [Claim] {
         var claims: [Claim] = []
         for submission in facts.submissions {
@@ -32,7 +32,8 @@ extension Model {
         return claims + toldClaims(on: purchase)
     }
 
-    /// Returns nil where this submission can never bring this purchase to its player.
+    /// Returns the claim of a submission on a purchase; nil if the submission can never bring the purchase to its
+    /// player.
     private func claim(of submission: Submission, on purchase: Purchase) -> Claim? {
         guard whole(submission).allSatisfy({ !$0.isCertain }) else { return nil }
         let isHeld = submission.holds.contains(purchase.id)
@@ -44,14 +45,14 @@ extension Model {
             isCertain: isHeld && obstacles.isEmpty && whole(submission).isEmpty, submission: submission)
     }
 
-    /// Returns whether an operator or a new catalog ends the hold that the obstacle causes.
+    /// Returns true if an operator or a new catalog ends the hold that the obstacle causes.
     private func isReleased(_ obstacle: Obstacle, _ purchase: Purchase) -> Bool {
         guard obstacle.isHold else { return false }
         return facts.operators.contains { $0.order == .release && $0.transactionID == purchase.id }
             || facts.apps[purchase.bundleID]?.changed.contains(purchase.productID) ?? false
     }
 
-    /// Returns whether Apple's answer to this submission lists the purchase. For a receipt with a subscription, Apple
+    /// Returns true if Apple's answer to this submission lists the purchase. For a receipt with a subscription, Apple
     /// lists all purchases of the Apple account.
     func isRevealed(_ purchase: Purchase, _ submission: Submission) -> Bool {
         submission.form == .receipt
@@ -62,8 +63,8 @@ extension Model {
             }
     }
 
-    /// Returns whether the client may have finished the hinted purchase before the client made this receipt. The worker
-    /// may then grant the purchase instead of rejecting the submission with `product_mismatch`.
+    /// Returns true if the client may have finished the hinted purchase before it made this receipt. The worker may
+    /// then grant the purchase, and does not reject with `product_mismatch`.
     private func isFinishedEarly(_ purchase: Purchase, _ submission: Submission) -> Bool {
         guard let app = facts.apps[submission.bundleID], app.hasServerAPI, let hint = submission.hint,
             submission.form == .receipt, purchase.productID == hint, !purchase.isFamilyShared
@@ -75,7 +76,7 @@ extension Model {
             && held.allSatisfy { owner(of: $0.id) ?? submission.player == submission.player }
     }
 
-    /// Returns the claims of the players whom the account token of an announced purchase names.
+    /// Returns the claims of the players to whom the account token of an announced purchase belongs.
     private func toldClaims(on purchase: Purchase) -> [Claim] {
         guard let app = facts.apps[purchase.bundleID], app.missed == .grant, let token = purchase.token,
             let told = purchase.toldAt.first
@@ -89,7 +90,7 @@ extension Model {
         return players.map { Claim(player: $0, isCertain: isCertain, submission: nil) }
     }
 
-    /// Returns the reasons for which the worker rejects, or may reject, the whole submission.
+    /// Returns the reasons with which the worker must or may reject the whole submission.
     func whole(_ submission: Submission) -> [Obstacle] {
         if submission.quality == .malformed { return [.never("malformed_submission")] }
         guard let app = facts.apps[submission.bundleID] else { return [.never("unknown_app")] }
@@ -107,7 +108,7 @@ extension Model {
         case .transactionID:
             if !app.hasServerAPI { found.append(.maybe("transaction_not_found")) }
             if submission.holds.isEmpty { found.append(.never("transaction_not_found")) }
-            // The worker asks eight times, each time in both environments.
+            // The worker tries eight times, and each time asks both environments.
             if submission.holds.contains(where: { facts.conditions.unknownAtApple[$0] ?? 0 >= 16 }) {
                 found.append(.maybe("transaction_not_found"))
             }
@@ -120,21 +121,21 @@ extension Model {
                 submission.form == .receipt
                 && (app.hasServerAPI || facts.purchases.values.contains { isRevealed($0, submission) })
             found.append(mayBeThere ? .maybe("product_mismatch") : .never("product_mismatch"))
-            // The submission may hold another player's purchase.
+            // The submission may contain another player's purchase.
             found.append(.maybe("owned_by_other_player"))
         }
         return found
     }
 
-    /// Returns the obstacles of one transaction, in the order of the contract's reasons. Other players' ownership is
-    /// not among them, except for disputes over the account token.
+    /// Returns the obstacles of one transaction, in the order of the contract's reasons. Another player's ownership is
+    /// not among them, except a dispute over the account token.
     func obstacles(_ submission: Submission, _ purchase: Purchase) -> [Obstacle] {
         guard let app = facts.apps[submission.bundleID] else { return [] }
         var found = binding(submission, purchase, app)
         if purchase.isUpgraded { found.append(.maybe("upgraded")) }
         let copies = facts.purchases.values.filter { $0.goods == purchase.goods }
         if copies.contains(where: { !$0.refunds.isEmpty }) { found.append(.maybe("cancelled")) }
-        // The worker may have answered by an operator's order before a restored database lost the order.
+        // The worker may have followed an operator's order that the restore of the database lost.
         if facts.operators.contains(where: { order in
             order.order == .revoke && copies.contains { $0.id == order.transactionID }
         }) || copies.contains(where: { facts.conditions.lostOrders.contains($0.id) }) {
@@ -143,14 +144,14 @@ extension Model {
         if facts.conditions.lostOrders.contains(purchase.id) { found.append(.maybe("refused_by_operator")) }
         if purchase.isFamilyShared { found.append(.never("family_shared")) }
         if let expiresAt = purchase.expiresAt, purchase.kind == .autoRenewable {
-            // A purchase that Apple reveals may have been made after the record: then the present counts.
+            // A purchase that only Apple's answer lists may be later than the record. Then the present time counts.
             let isBehind = submission.judgedAt.map { $0 < purchase.purchasedAt } ?? false
             let time = isBehind ? facts.conditions.now : submission.judgedAt ?? facts.conditions.now
             let isInGrace =
                 purchase.isInGrace && submission.knownGraces.contains(purchase.id)
                 && !facts.conditions.wasPutBack && time < purchase.graceEnd ?? 0
             if min(purchase.firstEnd ?? expiresAt, expiresAt) <= time, !isInGrace {
-                // Section 4: the period, and its grace period if known, was over.
+                // Section 4 of the contract: the period is over, and so is its grace period if the worker knows it.
                 let end = max(expiresAt, purchase.graceEnd ?? expiresAt)
                 let isCertain = !app.followsRenewals && !isBehind && end <= time
                 found.append(isCertain ? .never("subscription_expired") : .maybe("subscription_expired"))
@@ -174,7 +175,7 @@ extension Model {
 
     private func binding(_ submission: Submission, _ purchase: Purchase, _ app: App) -> [Obstacle] {
         let (given, signed) = (submission.token, purchase.token)
-        // A receipt does not hold tokens; Apple's answer shows them where the receipt has a subscription.
+        // A receipt contains no tokens. Apple's answer shows them if the receipt has a subscription.
         let isTold = submission.form != .receipt
         var found: [Obstacle] = []
         if let given, let signed, given != signed {

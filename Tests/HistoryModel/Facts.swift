@@ -1,23 +1,23 @@
-/// The events of a history, as an observer who sees everything tells them: purchases at Apple and their buyers,
-/// submissions, announcements. The model judges by these facts and by nothing that the worker says of itself.
+/// The events of a history: purchases at Apple and their buyers, submissions, announcements. The runner records them
+/// from outside. The model judges by them, and never by what the worker reports about itself.
 public struct Facts: Sendable {
     /// The apps of the catalog, by bundle id.
     public var apps: [String: App] = [:]
     /// The purchases by transaction id.
     public var purchases: [String: Purchase] = [:]
-    /// The submissions in the order sent. A record that was sent twice is here twice.
+    /// The submissions in the order of sending. A record that was sent twice is listed twice.
     public var submissions: [Submission] = []
     public var operators: [OperatorAct] = []
-    /// The subscriptions by original transaction id, if Apple's words about them were all delivered.
+    /// The subscriptions whose notifications were all delivered, by original transaction id.
     public var subscriptions: [String: SubscriptionFact] = [:]
-    /// Apple's questions about refunds that reached the topic, by notification id.
+    /// The refund requests whose notification reached the topic, by notification id.
     public var refundRequests: [String: RefundRequest] = [:]
-    /// The game's reports about purchases, oldest first, by transaction id.
+    /// The game server's consumption reports, oldest first, by transaction id.
     public var reports: [String: [Report]] = [:]
     public var conditions = Conditions()
 
     public struct Report: Sendable {
-        /// The used part in thousandths of a per cent.
+        /// The consumed part in thousandths of a per cent.
         public let percentage: Int
         public let isConsented: Bool
 
@@ -29,7 +29,7 @@ public struct Facts: Sendable {
     public init() {}
 }
 
-/// An app of the catalog, with the policies that decide.
+/// An app of the catalog, with the policies that affect its purchases.
 public struct App: Sendable {
     public enum Missed: Sendable { case off, report, grant }
     public enum Status: Sendable { case active, unknown, retiredHold }
@@ -45,11 +45,11 @@ public struct App: Sendable {
     public var reports = false
     /// The policy `renewals: follow`.
     public var followsRenewals = false
-    /// The products by product id; every other product is unknown to the catalog.
+    /// The products by id. The catalog does not know any other product.
     public var products: [String: Status] = [:]
-    /// The players whom the game reported for each account token, by token.
+    /// The players to whom the game server assigned each account token, by token.
     public var accounts: [String: Set<String>] = [:]
-    /// The products whose status changed within the history.
+    /// The products whose status changed during the history.
     public var changed: Set<String> = []
 
     public init(bundleID: String) { self.bundleID = bundleID }
@@ -57,7 +57,7 @@ public struct App: Sendable {
     func status(_ product: String) -> Status { products[product] ?? .unknown }
 }
 
-/// One transaction at Apple. All times are milliseconds since 1970.
+/// One transaction at Apple. All times are in milliseconds since 1970.
 public struct Purchase: Sendable {
     public enum Kind: Sendable { case nonConsumable, consumable, nonRenewing, autoRenewable }
 
@@ -70,25 +70,25 @@ public struct Purchase: Sendable {
     public let purchasedAt: Int64
     /// The Apple account that paid.
     public let account: String
-    /// The player to whom the Apple account belongs.
+    /// The player who owns the Apple account.
     public let payer: String
-    /// The `webOrderLineItemId`, which identifies Apple's charge for a period.
+    /// The `webOrderLineItemId`, by which Apple identifies the charge for a period.
     public var line: String?
     public var expiresAt: Int64?
-    /// The period's end before Apple extended the period; older proofs show this end.
+    /// The end of the period before Apple extended it, which older proofs show; nil if Apple did not extend it.
     public var firstEnd: Int64?
-    /// The end of the grace period after `expiresAt`; some of Apple's answers show this end.
+    /// The end of the grace period, which some of Apple's answers show; nil without a grace period.
     public var graceEnd: Int64?
-    /// True where Apple's last word about the subscription still names this grace period.
+    /// True if Apple's last notification about the subscription names this grace period.
     public var isInGrace = false
-    /// The `appAccountToken`; nil for a purchase without one.
+    /// The `appAccountToken`; nil if the purchase has none.
     public var token: String?
     public var isFamilyShared = false
     public var isUpgraded = false
     public var previousOriginalID: String?
-    /// The times at which Apple signed the purchase's notifications that reached the topic.
+    /// The times at which Apple signed those notifications of the purchase that reached the topic.
     public var toldAt: [Int64] = []
-    /// Apple's reports of refunds and of their reversals, oldest first.
+    /// Apple's notifications of refunds and their reversals, oldest first.
     public var refunds: [RefundWord] = []
 
     public init(
@@ -106,7 +106,8 @@ public struct Purchase: Sendable {
         self.payer = payer
     }
 
-    /// The unit that can be granted once: a period by Apple's charge for it, a non-consumable by its original.
+    /// The goods, which are granted at most once. A period is identified by Apple's charge for it, a non-consumable by
+    /// its original transaction.
     var goods: String {
         switch kind {
         case .autoRenewable: "period \(line ?? "\(originalID) \(purchasedAt)")"
@@ -116,14 +117,14 @@ public struct Purchase: Sendable {
     }
 }
 
-/// Apple's REFUND, REVOKE or REFUND_REVERSED notification for a purchase.
+/// A notification REFUND, REVOKE or REFUND_REVERSED about a purchase.
 public struct RefundWord: Sendable {
     public let signedAt: Int64
-    /// The refunded part of the whole quantity, in thousandths of a per cent. The value is the total so far.
+    /// The refunded part of the whole quantity in thousandths of a per cent, including earlier refunds.
     public let thousandths: Int
-    /// True where Apple reversed the last refund.
+    /// True if Apple reversed the last refund.
     public let isReversal: Bool
-    /// True where the notification reached the topic.
+    /// True if the notification reached the topic.
     public var isDelivered: Bool
 
     public init(signedAt: Int64, thousandths: Int, isReversal: Bool = false, isDelivered: Bool = false) {
@@ -134,11 +135,11 @@ public struct RefundWord: Sendable {
     }
 }
 
-/// Apple's CONSUMPTION_REQUEST notification, sent because a player asked for a refund.
+/// A notification CONSUMPTION_REQUEST, which Apple sends after a customer asks for a refund.
 public struct RefundRequest: Sendable {
     public let transactionID: String
     public let signedAt: Int64
-    /// True where the grant was published before the notification reached the topic.
+    /// True if the grant was published before the notification reached the topic.
     public let isGranted: Bool
 
     public init(transactionID: String, signedAt: Int64, isGranted: Bool) {
@@ -146,15 +147,15 @@ public struct RefundRequest: Sendable {
     }
 }
 
-/// One record of the submissions topic.
+/// A record of the submissions topic.
 public struct Submission: Sendable {
     public enum Form: Sendable { case receipt, signedTransaction, transactionID }
-    /// The quality of a proof. A forged proof's signature fails; a malformed record is no submission.
+    /// The quality of the proof. The signature of a forged proof is wrong. A malformed record is no submission.
     public enum Quality: Sendable { case proven, unproven, forged, unreadable, malformed }
 
     public let id: String
     public let player: String
-    /// The app that the game server names.
+    /// The app that the submission names.
     public let bundleID: String
     public let form: Form
     public let quality: Quality
@@ -162,19 +163,19 @@ public struct Submission: Sendable {
     public var proofBundleID: String
     /// The ids of the transactions in the proof.
     public var holds: [String]
-    /// The time at which Apple signed the proof.
+    /// The time of Apple's signature on the proof.
     public var signedAt: Int64
     public var hint: String?
     public var token: String?
-    /// The record's timestamp; nil where the rules use the present time.
+    /// The time of the record by which the rules judge; nil if they judge by the present time.
     public var judgedAt: Int64?
-    /// The proof's unreadable fact; nil where the worker can read every fact.
+    /// The fact in the proof that the worker cannot read; nil if it can read all facts.
     public var oddity: Oddity?
-    /// The transactions whose grace periods the worker had taken from a notification before the submission was sent.
+    /// The transactions whose grace period the worker knew from a notification before the submission was sent.
     public var knownGraces: Set<String> = []
-    /// Apple's reason to refuse the proof as a whole.
+    /// The reason with which Apple refuses the whole proof; nil if Apple does not.
     public var refusal: String?
-    /// The record's partition and offset in Kafka.
+    /// The partition and offset of the record in Kafka.
     public var place = Place(partition: -1, offset: -1)
 
     public init(
@@ -191,11 +192,11 @@ public struct Submission: Sendable {
     }
 }
 
-/// The oddity of a transaction that Apple signed.
+/// The unreadable fact of a transaction that Apple signed.
 public enum Oddity: Sendable {
-    /// A deciding fact is unreadable: the worker holds the transaction or asks Apple for the transaction by id.
+    /// A fact that a decision needs: the worker holds the transaction, or asks Apple about its id.
     case decidingFact
-    /// The transaction's id or product is odd: the worker rejects the submission at once.
+    /// The id or the product: the worker rejects the submission at once.
     case identity
 }
 
@@ -209,11 +210,11 @@ public struct Place: Sendable, Hashable {
     }
 }
 
-/// An operator's order that the command acknowledged.
+/// An operator's order, given by a command that succeeded.
 public struct OperatorAct: Sendable {
     public enum Order: Sendable, Equatable {
         case release, refuse, revoke, reinstate
-        /// The operator transfers a subscription to this player.
+        /// A transfer of the subscription to this player.
         case transfer(String)
     }
 
@@ -226,7 +227,7 @@ public struct OperatorAct: Sendable {
     }
 }
 
-/// Apple's, or the ledger's, facts about a subscription.
+/// The facts about a subscription, at Apple or in the ledger.
 public struct SubscriptionFact: Sendable, Equatable {
     public let state: String
     public let product: String
@@ -241,21 +242,22 @@ public struct SubscriptionFact: Sendable, Equatable {
     }
 }
 
-/// The changes of the surroundings that affect the possible results of a history.
+/// The circumstances that change which results of a history are correct.
 public struct Conditions: Sendable {
-    /// The end of the history, by the real clock.
+    /// The time of the history's end on the real clock, in milliseconds since 1970.
     public var now: Int64 = 0
-    /// The database was restored to an earlier state.
+    /// True if the database was restored to an earlier state.
     public var wasPutBack = false
     /// The time of the last restore, in the format of `occurred_at`; nil without a restore.
     public var putBackAt: String?
-    /// The operators' acts that a restored database has lost.
+    /// The transaction ids of operators' orders that the restore lost.
     public var lostOrders: Set<String> = []
-    /// The number of requests for which Apple denies a transaction, by transaction id.
+    /// The number of requests about a transaction to which Apple answers that it does not know the id, by transaction
+    /// id.
     public var unknownAtApple: [String: Int] = [:]
-    /// The players whom an operator erased. Their rows and events have a pseudonym from then on.
+    /// The players whom an operator erased. Afterwards their rows and events have a pseudonym.
     public var erased: Set<String> = []
-    /// True where one worker had all partitions and no fault occurred. The contract then promises the order.
+    /// True if one worker had all partitions and there was no fault. Only then the contract promises the order.
     public var isCalm = true
 
     public init() {}

@@ -1,4 +1,4 @@
-/// Judges each submission's answer: reasons, events and delivery.
+/// Judges the answer to each submission: its reasons, its events and its delivery.
 extension Model {
     func answers() -> [Difference] {
         unanswered() + deadLetters() + seen.events.flatMap(answered)
@@ -12,7 +12,7 @@ extension Model {
         }
     }
 
-    /// Checks that the worker made a dead letter of each malformed record and of no other record.
+    /// Checks that each malformed record became a dead letter, and no other record did.
     private func deadLetters() -> [Difference] {
         let sent = Dictionary(facts.submissions.map { ($0.place, $0) }) { first, _ in first }
         let malformed = facts.submissions.filter { $0.quality == .malformed }
@@ -28,14 +28,14 @@ extension Model {
     private func answered(_ event: Event) -> [Difference] {
         guard ["receipt.granted", "receipt.rejected", "receipt.held"].contains(event.type),
             event.text("source") ?? "submission" == "submission", !facts.conditions.erased.contains(event.player),
-            // The worker answers a repeated record of an erased player with the pseudonymous answer that erasing left.
+            // After an erasure, the worker repeats the stored answer to a submission of the player with the pseudonym.
             !event.submission.hasPrefix("erased-")
         else { return [] }
         let sent = submissions(event.submission)
         guard !sent.isEmpty else {
             return [.init(.answered, "an event for \(event.submission), which nobody sent")]
         }
-        // A game server may use one id for several proofs: the answer is right if one of them allows the answer.
+        // A game server may use one id for several proofs. The answer is correct if it is correct for one of them.
         let all = sent.map { faults(event, $0) }
         guard !all.contains(where: \.isEmpty) else { return [] }
         return all[0]
@@ -49,7 +49,7 @@ extension Model {
         for entry in event.entries {
             guard let purchase = facts.purchases[entry.transaction] else { continue }
             let verdict = entry.reason.map { "\(entry.outcome) \($0)" } ?? entry.outcome
-            // The answer to a wholly rejected submission lists every transaction with the submission's reason.
+            // If the whole submission is rejected, the answer lists every transaction with the submission's reason.
             if entry.outcome == "rejected", let reason = entry.reason, allowed.contains(reason) { continue }
             if entry.reason == nil || !verdicts(submission, purchase).contains(verdict) {
                 if entry.outcome == "granted" || entry.outcome == "already_granted" {
@@ -77,7 +77,7 @@ extension Model {
         return found
     }
 
-    /// Returns whether another player may have a hold of the purchase or of a purchase in the same family.
+    /// Returns true if a player other than `player` may have a hold on the purchase, or on another one of its family.
     private func mayBeHeld(_ purchase: Purchase, besides player: String) -> Bool {
         facts.submissions.contains { other in
             other.player != player
@@ -89,8 +89,8 @@ extension Model {
         }
     }
 
-    /// Returns the owner of the purchase, else the owners of its copies, else the owners in its family. A transferred
-    /// subscription has periods of two players.
+    /// Returns the owner of the purchase. Without one, returns the owners of its copies, or else those of its family.
+    /// The periods of a transferred subscription have two players.
     private func owners(of purchase: Purchase) -> Set<String> {
         if let owner = owner(of: purchase.id) { return [owner] }
         func owners(where isOne: (Purchase) -> Bool) -> Set<String> {
@@ -104,11 +104,11 @@ extension Model {
         owners(of: purchase).union(transferred([purchase])).contains { $0 != player }
     }
 
-    /// Returns the allowed verdicts on one transaction, besides a grant to this player.
+    /// Returns the verdicts on one transaction that are correct beside a grant to this player.
     private func verdicts(_ submission: Submission, _ purchase: Purchase) -> Set<String> {
         var allowed = Set(
             obstacles(submission, purchase).map { ($0.isHold ? "held " : "rejected ") + $0.reason })
-        // A transaction stays held where this player's earlier submission caused the hold, also under the period's
+        // A transaction that this player's earlier submission caused to be held stays held, even under the period's
         // other id.
         let same = facts.purchases.values.filter { $0.goods == purchase.goods }
         for other in facts.submissions where other.player == submission.player {

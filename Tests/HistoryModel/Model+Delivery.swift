@@ -1,6 +1,7 @@
-/// Judges what is promised beside events and grants: when offsets are committed, and when Apple is asked.
+/// Judges promises that are not about events or grants: when workers commit offsets, and when they send requests to
+/// Apple.
 extension Model {
-    /// Delivery: an offset is committed only after the outcome of every record before it is durable.
+    /// Checks that an offset is committed only after the outcome of every earlier record is durable (Delivery).
     func commits() -> [Difference] {
         seen.commits.flatMap { look in
             facts.submissions.filter { submission in
@@ -10,8 +11,8 @@ extension Model {
         }
     }
 
-    /// Checks that all replicas honour `Retry-After` (the contract's reasons), and that consumption pauses while Apple
-    /// as a whole is down (Delivery).
+    /// Checks that all replicas keep to `Retry-After` (the contract's reasons), and that consumption pauses while all
+    /// of Apple fails (Delivery).
     func spared() -> [Difference] {
         seen.quiets.filter { $0.asked > $0.allowed }.map {
             .init(.appleSpared, "\($0.cause): \($0.asked) questions, at most \($0.allowed)")

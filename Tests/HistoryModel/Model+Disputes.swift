@@ -1,8 +1,8 @@
-/// Judges purchases that another player may have, granted or held. The reasons are `ownership_disputed` and
-/// `owned_by_other_player`.
+/// Judges purchases that another player may have, as a grant or as a hold. The contract's reasons for that are
+/// `ownership_disputed` and `owned_by_other_player`.
 extension Model {
     func verdictsBesideAnother(_ submission: Submission, _ purchase: Purchase) -> Set<String> {
-        // A receipt does not show the token of each purchase.
+        // A receipt does not show the account token of each purchase.
         let isTold = submission.form != .receipt && submission.oddity == nil
         guard let given = submission.token, given == purchase.token || !isTold else {
             return ["rejected owned_by_other_player"]
@@ -11,7 +11,7 @@ extension Model {
             ? ["held ownership_disputed"] : ["rejected owned_by_other_player", "held ownership_disputed"]
     }
 
-    /// Returns whether every other player who can have this purchase surely submitted this transaction without a token.
+    /// Returns true if every other player who can have the purchase has certainly submitted it without a token.
     private func othersLackTheToken(_ purchase: Purchase, besides player: String) -> Bool {
         let conditions = facts.conditions
         guard purchase.goods == "transaction \(purchase.id)", purchase.refunds.isEmpty, !conditions.wasPutBack,
@@ -25,8 +25,8 @@ extension Model {
             && others.allSatisfy { $0.token == nil }
     }
 
-    /// Returns the obstacle `ownership_disputed` where another player may have the purchase, or where the worker may
-    /// have learnt the token as another player's.
+    /// Returns the obstacle `ownership_disputed` if another player may have the purchase, or if the worker may know the
+    /// token as another player's.
     func dispute(_ submission: Submission, _ purchase: Purchase, _ app: App) -> [Obstacle] {
         let group = facts.purchases.values.filter { family(of: $0.id) == family(of: purchase.id) }
         let isOthers =
@@ -39,9 +39,9 @@ extension Model {
         return isOthers || isLearnt(submission, purchase, app) ? [.maybeHeld("ownership_disputed")] : []
     }
 
-    /// Returns whether the worker may have learnt one of the tokens as another player's. The worker learns a token from
-    /// a grant of a purchase with the token. Only an app that requires tokens gets a hold for a learnt token. After a
-    /// restore or an erasure, a lost grant may have taught the token.
+    /// Returns true if the worker may know one of the tokens as another player's. It learns a token when it grants a
+    /// purchase with the token. Only apps that require tokens get a hold for that. After a restore or an erasure, the
+    /// worker may know a token from a grant that is gone.
     private func isLearnt(_ submission: Submission, _ purchase: Purchase, _ app: App) -> Bool {
         let tokens = Set([submission.token, purchase.token].compactMap(\.self))
         func carries(_ id: String) -> Bool {

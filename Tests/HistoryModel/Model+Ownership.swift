@@ -1,4 +1,4 @@
-/// Judges the owners of purchases, and which purchases must arrive: also periods and announced purchases.
+/// Judges who owns purchases, and which purchases must arrive, including periods and announced purchases.
 extension Model {
     func owners() -> [Difference] {
         var found: [Difference] = []
@@ -26,8 +26,8 @@ extension Model {
         return found + grantedOnce(players)
     }
 
-    /// Checks that the worker granted a period or a non-consumable under one transaction id only, and that each family
-    /// of purchases has one owner.
+    /// Checks that a period or a non-consumable was granted under only one transaction id, and that each family has one
+    /// owner.
     private func grantedOnce(_ players: [String: Set<String>]) -> [Difference] {
         let known = players.keys.compactMap { facts.purchases[$0] }
         var found: [Difference] = []
@@ -47,9 +47,9 @@ extension Model {
         return found
     }
 
-    /// Returns whether the worker knew that the group's original transactions belong together. The worker learns this
-    /// fact when an answer lists a granted period under a second original transaction. True for a group with one
-    /// original transaction or with a known previous original.
+    /// Returns true if the worker knew that the original transactions of the group belong together. It learns that from
+    /// an answer that lists a granted period under a second original transaction. Also true for a group with one
+    /// original transaction, or with a known previous one.
     private func isShownAsOne(_ group: [Purchase]) -> Bool {
         guard Set(group.map(\.originalID)).count > 1, group.allSatisfy({ $0.previousOriginalID == nil }) else {
             return true
@@ -69,8 +69,8 @@ extension Model {
         }
     }
 
-    /// Returns whether Apple refunded any copy of the goods. The refund revokes the grant, and the worker may grant the
-    /// goods again (the reason `already_granted`).
+    /// Returns true if Apple refunded any copy of the goods. The refund revokes the grant, after which the worker may
+    /// grant the goods again (`already_granted`).
     private func isRefunded(_ goods: String) -> Bool {
         facts.purchases.values.contains { $0.goods == goods && !$0.refunds.isEmpty }
     }
@@ -87,11 +87,11 @@ extension Model {
 
     private func mayOwn(_ purchase: Purchase) -> Set<String> {
         var players = Set(claims(on: purchase).map(\.player) + transferred([purchase]))
-        // The owner of a subscription gets its periods, whichever player submits them (the contract's "Subscriptions"
-        // and "Purchases that nobody submitted").
+        // The owner of a subscription gets all of its periods, whichever player submits them ("Subscriptions" and
+        // "Purchases that nobody submitted" in the contract).
         let app = facts.apps[purchase.bundleID]
         let isFollowed = purchase.kind == .autoRenewable && app?.followsRenewals ?? false
-        // The owner of an original transaction has it by any of its family, as by a restored copy.
+        // A player owns an original transaction through any purchase of its family, such as a restored copy.
         let isAnnounced = app?.missed != .off && !purchase.toldAt.isEmpty
         if isFollowed || isAnnounced {
             for other in facts.purchases.values where family(of: other.id) == family(of: purchase.id) {
@@ -106,14 +106,14 @@ extension Model {
         let families = Dictionary(grouping: facts.purchases.values) { family(of: $0.id) }
         for (_, group) in families.sorted(by: { $0.key < $1.key }) {
             let all = group.flatMap { purchase in claims(on: purchase).map { (purchase, $0) } }
-            // The first submitter owns a whole family, unless an operator transferred the family. Where several players
-            // may own a family, no period is certain to arrive.
+            // The player of the first submission owns the whole family, unless an operator transferred it. If several
+            // players may own it, none of its periods must arrive.
             let players = Set(all.map(\.1.player) + transferred(group))
             guard players.count == 1 || group.count == 1 && transferred(group).isEmpty else { continue }
             let certain = Dictionary(grouping: all.filter(\.1.isCertain)) { $0.0.goods }
             for (goods, claims) in certain.sorted(by: { $0.key < $1.key }) {
                 let ids = facts.purchases.values.filter { $0.goods == goods }.map(\.id)
-                // Only an operator ends a hold, also where a better proof follows the held one.
+                // Only an operator ends a hold, even if a later submission has a better proof.
                 guard !ids.contains(where: mayBeHeld) else { continue }
                 guard ids.allSatisfy({ seen.grants[$0] == nil && !isUnknown($0) }) else {
                     continue

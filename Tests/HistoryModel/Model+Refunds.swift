@@ -1,6 +1,6 @@
-/// Judges the newest event of each transaction and subscription, and their rows in the ledger.
+/// Judges the newest event about each transaction and subscription, and its row in the ledger.
 extension Model {
-    /// Returns the number of refunded units, rounded to the nearest and at least one.
+    /// Returns the number of refunded units: rounded to the nearest, and at least one.
     private static func units(_ quantity: Int, _ thousandths: Int) -> Int {
         max(1, (quantity * thousandths + 50_000) / 100_000)
     }
@@ -12,7 +12,7 @@ extension Model {
             else { return [] }
             let orders = facts.operators.filter { $0.transactionID == id && [.revoke, .reinstate].contains($0.order) }
             let isRevokedByOperator = orders.last?.order == .revoke
-            // The worker may or may not count a refund of a restored copy for the whole non-consumable.
+            // The refund of a restored copy may or may not count for the whole non-consumable.
             let isCopied = facts.purchases.values.contains {
                 $0.goods == purchase.goods && $0.id != purchase.id && !$0.refunds.isEmpty
             }
@@ -23,8 +23,8 @@ extension Model {
                 guard isRevoked != isRevokedByOperator else { return [] }
                 return [.init(.refunds, "\(id) ends as \(last.type), and Apple never said so")]
             }
-            // The worker may know a refund whose notification was lost. A refund that is no larger than an earlier one
-            // changes nothing (Notifications), and a lost reversal reinstates nothing.
+            // The worker may know a refund whose notification was lost. A refund that is not larger than an earlier one
+            // changes nothing ("Notifications"). A lost reversal reinstates nothing.
             guard let final = words.last, final.isDelivered,
                 words.allSatisfy({ $0.isDelivered || !$0.isReversal && !final.isReversal })
             else { return [] }
@@ -77,8 +77,8 @@ extension Model {
         return found
     }
 
-    /// Returns whether the worker revoked or reinstated the grant after the restore of the database. The next revision
-    /// is then above every published revision (Delivery), so this event is the newest even where an order was lost.
+    /// Returns true if the worker revoked or reinstated the grant after the restore. That revision is above every
+    /// published one ("Delivery"), so its event is the newest, even if the restore lost an order.
     private func isDecidedSincePutBack(_ id: String) -> Bool {
         guard let time = facts.conditions.putBackAt, !erased.contains(family(of: id)) else { return false }
         return seen.events.contains { event in
@@ -87,7 +87,7 @@ extension Model {
         }
     }
 
-    /// Checks that a followed subscription has the state and product that Apple reported last (Subscriptions).
+    /// Checks that a followed subscription has the state and product that Apple reported last ("Subscriptions").
     func subscriptions() -> [Difference] {
         seen.subscriptions.sorted { $0.key < $1.key }.flatMap { id, row -> [Difference] in
             guard let wanted = facts.subscriptions[id], !isUnknown(id) else { return [] }
@@ -102,7 +102,7 @@ extension Model {
         }
     }
 
-    /// Checks that the newest event of a subscription has the facts of its row (Subscriptions).
+    /// Checks that the newest event about a subscription has the facts of its row ("Subscriptions").
     func toldSubscriptions() -> [Difference] {
         var newest: [String: Event] = [:]
         for event in seen.events where event.type == "subscription.changed" {

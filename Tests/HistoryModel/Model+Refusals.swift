@@ -1,7 +1,7 @@
-/// Judges announced purchases after an operator refused a hold of them.
+/// Judges announced purchases of which an operator refused a hold.
 extension Model {
     /// Checks that an announced purchase arrives at its token's player after an operator refused another player's hold:
-    /// "A refused hold frees the claim for others". The check skips a purchase for which another submission may wait.
+    /// "A refused hold frees the claim for others". Skips a purchase for which another submission may still wait.
     func arrivalsBehindRefusals() -> [Difference] {
         guard !facts.conditions.wasPutBack, facts.conditions.erased.isEmpty else { return [] }
         return facts.purchases.values.sorted { $0.id < $1.id }.compactMap { purchase in
@@ -21,8 +21,8 @@ extension Model {
         }
     }
 
-    /// Returns the only player whom the game names for the announced purchase's token. Returns nil for several players,
-    /// and where a fact of the purchase may prevent the grant.
+    /// Returns the only player to whom the game server assigned the token of the announced purchase. Nil if there are
+    /// several, or if anything else may prevent the grant.
     private func playerOfToken(_ purchase: Purchase) -> String? {
         guard let app = facts.apps[purchase.bundleID], app.missed == .grant, let token = purchase.token,
             !purchase.toldAt.isEmpty, purchase.goods == "transaction \(purchase.id)", !purchase.isFamilyShared,
@@ -33,7 +33,7 @@ extension Model {
         return players.count == 1 ? players.first : nil
     }
 
-    /// Returns the players whose events say that an operator refused their hold of the purchase.
+    /// Returns the players whose events show that an operator refused their hold on the purchase.
     private func refusedPlayers(of id: String) -> Set<String> {
         Set(
             seen.events.filter { event in

@@ -1,6 +1,6 @@
-/// Judges the reports to Apple about delivered purchases: finishes and answers to refund requests.
+/// Judges what workers report to Apple about delivered purchases: finishes, and answers to refund requests.
 extension Model {
-    /// Finishing at Apple: each granted purchase of an app with `finish: after_grant` is finished, and no other one.
+    /// Checks that for apps with `finish: after_grant` exactly the granted purchases are finished at Apple.
     func finishes() -> [Difference] {
         let early = seen.finished.filter { owners(of: $0).isEmpty || !isFinishable($0) }.sorted().map {
             Difference(.reports, "\($0) was finished at Apple, and granted to nobody")
@@ -11,7 +11,7 @@ extension Model {
         return early + late
     }
 
-    /// Refund requests: each yields one event for the owner of the purchase.
+    /// Checks that each refund request has one event, for the owner of the purchase.
     func refundRequests() -> [Difference] {
         var told: [String: [Event]] = [:]
         var known: Set<String> = []
@@ -40,7 +40,7 @@ extension Model {
         return found
     }
 
-    /// Answers to Apple about refunds: `DELIVERED` for a grant, and never for anything else.
+    /// Checks the answers to refund requests: `DELIVERED` for a granted purchase, and never for another one.
     func consumptionAnswers() -> [Difference] {
         var found: [Difference] = []
         for (id, answers) in seen.answers.sorted(by: { $0.key < $1.key }) where !isUnknown(id) {
@@ -69,13 +69,13 @@ extension Model {
         return found
     }
 
-    /// Returns whether the worker must publish the request's event. A restore may have lost the grant: then the worker
-    /// looks for the grant until `answer_by`, twelve hours after Apple signed the request.
+    /// Returns true if the worker must publish the event of the request. After a restore that lost the grant, it waits
+    /// for the grant until `answer_by`, twelve hours after Apple signed the request.
     private func isCertain(_ request: RefundRequest) -> Bool {
         request.isGranted && (!facts.conditions.wasPutBack || facts.conditions.now - request.signedAt < 11 * Self.hour)
     }
 
-    /// Returns the players to whom the purchase was granted under any id of its goods.
+    /// Returns the players to whom the purchase was granted, under any id of its goods.
     private func owners(of id: String) -> Set<String> {
         guard let purchase = facts.purchases[id] else { return [] }
         let copies = facts.purchases.values.filter { $0.goods == purchase.goods }
@@ -87,13 +87,13 @@ extension Model {
         return facts.apps[purchase.bundleID]?.reports ?? false
     }
 
-    /// Returns whether the catalog always had the product. The worker finishes no product whose kind it does not know.
+    /// Returns true if the catalog had the product all the time. Workers do not finish a product whose kind is unknown.
     private func isOfKnownKind(_ id: String) -> Bool {
         guard let purchase = facts.purchases[id], let app = facts.apps[purchase.bundleID] else { return false }
         return app.status(purchase.productID) == .active && !app.changed.contains(purchase.productID)
     }
 
-    /// Returns whether something else may decide what Apple hears: a refund, an operator, an erasure, or Apple itself.
+    /// Returns true if something else may change what workers report: a refund, an operator, an erasure, or Apple.
     private func isDisturbed(_ id: String) -> Bool {
         guard let purchase = facts.purchases[id] else { return true }
         return isUnknown(id) || !refunds(of: purchase).isEmpty || facts.conditions.unknownAtApple[id] != nil

@@ -1,6 +1,6 @@
 import Encodings
 
-/// Judges the stream of events.
+/// Judges the events on the topic.
 extension Model {
     func form() -> [Difference] {
         seen.events.flatMap { event -> [Difference] in
@@ -18,8 +18,8 @@ extension Model {
         }
     }
 
-    /// Checks that all copies of an event have equal JSON and keys. After a restore of the database, only the effect
-    /// must be equal: another player may come first, and Apple may describe the purchase differently.
+    /// Checks that all copies of an event have equal JSON and equal keys. After a restore only the effect must be
+    /// equal, because another player may come first, and Apple's data may have changed.
     func contents() -> [Difference] {
         var first: [String: Event] = [:]
         var found: [Difference] = []
@@ -28,10 +28,10 @@ extension Model {
                 first[event.id] = event
                 continue
             }
-            // The worker makes a lost decision anew, and other submissions may have come first by then.
+            // A worker makes a lost decision again. Other submissions may come before it this time.
             let isAnswer = ["receipt.rejected", "receipt.held"].contains(event.type)
             if facts.conditions.wasPutBack && isAnswer { continue }
-            // The operator does not repeat a lost order. A later revocation has its own revision and so its own id.
+            // Nobody repeats a lost order. A later revocation has its own revision, and so its own event id.
             let subject = event.transaction ?? event.text("original_transaction_id") ?? ""
             let isRevocation = ["receipt.revoked", "receipt.reinstated"].contains(event.type)
             if erased.contains(family(of: subject)) || isUnknown(subject) && !isRevocation { continue }
@@ -48,7 +48,7 @@ extension Model {
         return found
     }
 
-    /// Returns the members in which the two events differ, besides `occurred_at`.
+    /// Returns the members in which two events differ, without `occurred_at`.
     private static func unlike(_ one: Event, _ two: Event) -> String {
         guard case .object(let first) = one.json, case .object(let second) = two.json else { return "" }
         let names = Set((first + second).map(\.name)).subtracting(["occurred_at"]).sorted()
@@ -67,7 +67,8 @@ extension Model {
         }
     }
 
-    /// Returns each transaction's grant, revocations and reinstatements, each event once, sorted by revision.
+    /// Returns the events of each transaction's grant, revocations and reinstatements, each event once, sorted by
+    /// revision.
     func changes() -> [String: [Event]] {
         var ids: Set<String> = []
         let told = seen.events.filter {
@@ -94,8 +95,8 @@ extension Model {
         }
     }
 
-    /// Checks that a player's grants come in the order of the player's submissions. The contract promises this order
-    /// (Delivery) while one worker has the partition and no submission waits.
+    /// Checks that the grants of a player come in the order of the player's submissions. The contract promises that
+    /// while one worker has the partition and no submission waits ("Delivery").
     func order() -> [Difference] {
         let numbers = Dictionary(
             facts.submissions.enumerated().map { ($1.id, $0) }
@@ -113,8 +114,8 @@ extension Model {
         return found
     }
 
-    /// Checks that one decision's grants come by purchase time, then id, and that the answer follows the grants
-    /// (Events).
+    /// Checks that the grants of one decision are sorted by purchase time and id, and that the answer comes after them
+    /// ("Events").
     func orderOfGrants() -> [Difference] {
         var known: Set<String> = []
         var found: [Difference] = []
@@ -134,7 +135,7 @@ extension Model {
         return found
     }
 
-    /// Returns whether later submissions may overtake this submission, which may be parked, held or doubtful.
+    /// Returns true if later submissions may be answered first, because this one may be parked, held or doubtful.
     private func isLeftBehind(_ submission: Submission) -> Bool {
         submission.form == .transactionID || submission.quality != .proven || submission.oddity != nil
             || !whole(submission).isEmpty

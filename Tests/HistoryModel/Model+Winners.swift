@@ -1,8 +1,7 @@
-/// Judges that no later answer to a submission takes back its grant.
+/// Judges whether a later answer to a submission contradicts its grant.
 extension Model {
-    /// Checks that no later rejection or hold lists a transaction that the same submission won (Events). A restored
-    /// database may have lost the grant, and erasing a player removes the ids of the player's submissions. The check
-    /// skips both kinds of history.
+    /// Checks that no later rejection or hold of a submission lists a transaction that the submission won ("Events").
+    /// Skips histories with a restore, which may lose the grant, and with an erasure, which removes submission ids.
     func winners() -> [Difference] {
         guard !facts.conditions.wasPutBack, facts.conditions.erased.isEmpty else { return [] }
         var known: Set<String> = []
@@ -27,7 +26,7 @@ extension Model {
         return found
     }
 
-    /// Returns whether all records with this id hold one proof. An id with two proofs names two submissions.
+    /// Returns true if all records with this id have the same proof. Otherwise the id names several submissions.
     private func isOneProof(_ id: String) -> Bool {
         Set(submissions(id).map { "\($0.player) \($0.form) \($0.signedAt) \($0.holds)" }).count == 1
     }

@@ -1,14 +1,14 @@
 /// The contract as code: the results that each paid transaction and each submission may have, and must have once the
-/// workers are idle. The model imports nothing of the worker.
+/// workers are idle. It shares no code with the worker.
 public struct Model: Sendable {
     let facts: Facts
     let seen: Seen
-    /// The families by transaction id. One player owns a whole family: all periods, restored copies and continuations
-    /// of an original transaction. Each consumable is a family by itself.
+    /// The family of each transaction. One player owns a whole family: all periods, restored copies and continuations
+    /// of an original transaction. A consumable is a family by itself.
     private let families: [String: String]
-    /// The first grant event of each transaction, by transaction id.
+    /// The first grant event of each transaction.
     let granted: [String: Event]
-    /// The families in which an erased player may own a purchase.
+    /// The families with a purchase that an erased player may own.
     private(set) var erased: Set<String> = []
     private let submissionsByID: [String: [Submission]]
 
@@ -35,8 +35,8 @@ public struct Model: Sendable {
             + (facts.conditions.isCalm ? order() : [])
     }
 
-    /// Returns whether the database lost an operator's order about the transaction, or an operator erased a player who
-    /// may own its family.
+    /// Returns true if the restore lost an operator's order about the transaction, or if an operator erased a player
+    /// who may own its family.
     func isUnknown(_ id: String) -> Bool {
         facts.conditions.lostOrders.contains(id) || erased.contains(family(of: id))
     }
@@ -45,18 +45,19 @@ public struct Model: Sendable {
 
     func family(of id: String) -> String { families[id] ?? id }
 
-    /// Returns the player to whom the events say that the worker granted the transaction; nil without a grant event.
+    /// Returns the player in the grant event of the transaction; nil without such an event.
     func owner(of id: String) -> String? { granted[id]?.player }
 
-    /// Returns Apple's refund reports for the purchase. A period may have two ids, so its reports come from both.
+    /// Returns Apple's notifications of refunds of the purchase. A period may have two ids, whose notifications both
+    /// count.
     func refunds(of purchase: Purchase) -> [RefundWord] {
         guard purchase.kind == .autoRenewable else { return purchase.refunds }
         return facts.purchases.values.filter { $0.goods == purchase.goods }.flatMap(\.refunds)
             .sorted { $0.signedAt < $1.signedAt }
     }
 
-    /// Returns each transaction's family. The function unites transactions that share an original transaction, a
-    /// previous original or the goods.
+    /// Returns the family of each transaction. Transactions belong together if they share an original transaction, a
+    /// previous original transaction or the goods.
     private static func families(_ purchases: [String: Purchase]) -> [String: String] {
         var root: [String: String] = [:]
         func find(_ id: String) -> String {

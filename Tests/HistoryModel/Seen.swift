@@ -1,31 +1,31 @@
 import Encodings
 
-/// The worker's output: its events, dead letters, rows and commits.
+/// The results of the worker that the runner saw: events, dead letters, rows and commits.
 public struct Seen: Sendable {
-    /// The events in the order of each partition, repeats included.
+    /// The events in the order of each partition, including repeated ones.
     public var events: [Event] = []
     public var deadLetters: [DeadLetter] = []
     /// The grants by transaction id.
     public var grants: [String: GrantRow] = [:]
     /// The subscriptions by original transaction id.
     public var subscriptions: [String: SubscriptionFact] = [:]
-    /// The committed offsets at several moments of the history.
+    /// The committed offsets at several times of the history.
     public var commits: [CommitLook] = []
-    /// The times in which the worker must spare Apple.
+    /// The times in which the worker must send Apple few requests or none.
     public var quiets: [Quiet] = []
-    /// The transactions that the worker finished at Apple.
+    /// The transactions that workers finished at Apple.
     public var finished: Set<String> = []
-    /// The worker's answers to Apple about refund requests, oldest first, by transaction id.
+    /// The workers' answers to refund requests, oldest first, by transaction id.
     public var answers: [String: [ConsumptionAnswer]] = [:]
 
     public init() {}
 }
 
-/// The committed offsets and the durable outcomes at one moment.
+/// The committed offsets and the durable outcomes at one time.
 public struct CommitLook: Sendable {
-    /// The committed offset of each partition of the submissions topic. Every record before the offset is committed.
+    /// The committed offset of each partition of the submissions topic.
     public let committed: [Int32: Int64]
-    /// The places of submissions that were decided or parked in the database, or answered on the outcomes topic.
+    /// The positions of submissions that were decided or parked in the database, or answered on the outcomes topic.
     public let durable: Set<Place>
 
     public init(committed: [Int32: Int64], durable: Set<Place>) {
@@ -34,11 +34,11 @@ public struct CommitLook: Sendable {
     }
 }
 
-/// A time in which few requests may reach Apple, or none.
+/// A time in which Apple must get few requests or none.
 public struct Quiet: Sendable {
-    /// The reason to spare Apple, for people.
+    /// The reason for the limit, for people.
     public let cause: String
-    /// The number of requests of one kind that reached Apple in this time.
+    /// The number of requests that Apple got in this time.
     public let asked: Int
     public let allowed: Int
 
@@ -49,17 +49,17 @@ public struct Quiet: Sendable {
     }
 }
 
-/// An answer to Apple about a refund request.
+/// A worker's answer to a refund request.
 public struct ConsumptionAnswer: Sendable, Equatable {
-    /// The field `deliveryStatus` is `DELIVERED`.
+    /// True if `deliveryStatus` is `DELIVERED`.
     public let isDelivered: Bool
-    /// Nil where the answer names no part.
+    /// The consumed percentage; nil if the answer has none.
     public let percentage: Int?
 
     public init(isDelivered: Bool, percentage: Int?) { (self.isDelivered, self.percentage) = (isDelivered, percentage) }
 }
 
-/// One record of the outcomes topic.
+/// A record of the outcomes topic.
 public struct Event: Sendable {
     public let place: Place
     public let key: String
@@ -71,7 +71,7 @@ public struct Event: Sendable {
     public let transaction: String?
     public let reason: String?
 
-    /// Returns nil where the value is no JSON object with an id and a type.
+    /// Returns nil if the value is no JSON object with an event id, a type and a player id.
     public init?(place: Place, key: [UInt8]?, value: [UInt8]?) {
         guard let value, let json = try? JSONParser.parse(value).value, let id = json["event_id"]?.string,
             let type = json["type"]?.string, let player = json["player_id"]?.string
@@ -87,38 +87,38 @@ public struct Event: Sendable {
         reason = json["reason"]?.string
     }
 
-    /// The types that a consumer acts by. `purchased_at` is not here: a receipt tells it in whole seconds, Apple's
-    /// other words in thousandths.
+    /// The members of an event by which a consumer acts. `purchased_at` is not among them, because a receipt has it in
+    /// whole seconds, and Apple's other data in milliseconds.
     private static let effects: Set<String> = [
         "type", "player_id", "bundle_id", "transaction_id", "original_transaction_id", "product_id", "quantity",
         "environment", "revision", "payload", "units", "revocation_percentage", "reason", "state",
     ]
 
-    /// The part that must be the same even if a lost state was decided anew.
+    /// The part of the event that must not change if a worker decides again after a restore.
     var effect: JSONValue {
         guard case .object(let members) = json else { return json }
         return .object(members.filter { Self.effects.contains($0.name) })
     }
 
-    /// The entries of its `transactions`.
+    /// The entries of the event's `transactions`.
     public var entries: [(transaction: String, outcome: String, reason: String?)] {
         (json["transactions"]?.array ?? []).map {
             ($0["transaction_id"]?.string ?? "", $0["outcome"]?.string ?? "", $0["reason"]?.string)
         }
     }
 
-    /// The time of the decision as text that sorts by time: a fraction goes behind the whole second.
+    /// The time of the decision, as text that sorts by time. A time with a fraction sorts after its whole second.
     var decidedAt: Substring { (text("occurred_at") ?? "").dropLast() }
 
-    /// Nil where it has no such member, or no whole number in it.
+    /// Returns the whole number in a member; nil if there is none.
     public func number(_ name: String) -> Int? {
         if case .number(let text)? = json[name] { Int(text) } else { nil }
     }
 
-    /// Nil where it has no such member, or no text in it.
+    /// Returns the text in a member; nil if there is none.
     public func text(_ name: String) -> String? { json[name]?.string }
 
-    /// Nil where it has no such member, or neither true nor false in it.
+    /// Returns the boolean in a member; nil if there is none.
     public func flag(_ name: String) -> Bool? {
         if case .bool(let value)? = json[name] { value } else { nil }
     }
@@ -149,7 +149,7 @@ public struct GrantRow: Sendable {
     }
 }
 
-/// One sentence of the contract that what was seen breaks.
+/// A rule of the contract that the worker broke.
 public struct Difference: Sendable, Hashable, CustomStringConvertible {
     public enum Rule: String, Sendable {
         case oneContent = "one event id has one content"
@@ -185,12 +185,12 @@ public struct Difference: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Difference {
-    /// - Parameter late: a submission that was not decided while others failed.
+    /// - Parameter late: a submission that was not decided while other submissions failed.
     public init(late: String) {
         self.init(.progress, "\(late) was not decided in 45 s, though Apple answers for it")
     }
 
-    /// - Parameter unquiet: what is still to be done after a minute and more.
+    /// - Parameter unquiet: the work that is not done after a minute and more.
     public init(unquiet: String) {
         self.init(.progress, "it is never done: \(unquiet)")
     }
