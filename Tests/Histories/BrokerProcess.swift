@@ -3,8 +3,8 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// Runs librdkafka's in-process broker in a process of its own. A failed assertion in librdkafka ends that process at
-/// times, and then only one history is lost.
+/// Runs librdkafka's in-process broker in a separate process. Sometimes a failed assertion in librdkafka ends that
+/// process. Then only one history is lost.
 final class BrokerProcess: Sendable {
     let bootstrapServers: String
     private let process: ChildProcess
@@ -12,13 +12,13 @@ final class BrokerProcess: Sendable {
 
     var isRunning: Bool { process.isRunning }
 
-    /// Starts the process, and blocks until the broker listens. Throws a fault with the broker's log if it does not
-    /// within 30 s.
+    /// Starts the process, and blocks until the broker listens. Throws a fault with the broker's log if that takes
+    /// longer than 30 s.
     init(log: String) throws {
         self.log = log
         var start = ChildProcess.Start([Histories.path, "--broker", ""], log: log)
         start.environment = ProcessInfo.processInfo.environment
-        // While a crashed process prints its backtrace, it runs on and keeps its connections open.
+        // While a crashed process prints its backtrace, it keeps its connections open.
         start.environment["SWIFT_BACKTRACE"] = "enable=no"
         start.folder = nil
         start.endsWithUs = true

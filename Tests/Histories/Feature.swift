@@ -1,5 +1,5 @@
-/// A feature of histories. Each history has a random half of the features switched off (swarm testing): a feature that
-/// is always on would hide the faults that show only without it.
+/// A feature of histories. Each history has a random half of the features switched off (swarm testing). A feature that
+/// is always on would hide faults that occur only without it.
 enum Feature: String, CaseIterable, Sendable {
     // These features are about purchases.
     case quantities, nonConsumables, subscriptions, familySharing
@@ -19,7 +19,7 @@ enum Feature: String, CaseIterable, Sendable {
     case longWaits, shortWaits
 }
 
-/// Two features that were in one history.
+/// Two features that occur in one history.
 struct FeaturePair: Hashable, Sendable {
     let first: Feature
     let second: Feature

@@ -1,8 +1,8 @@
-/// Draws two stories about holds: a held period is refused and then submitted by another player, and a held purchase is
-/// refunded in part.
+/// Adds two sequences of steps about holds. In one, an operator refuses a held period, and another player submits it.
+/// In the other, Apple refunds a part of a held purchase.
 extension Drawing {
-    /// Draws a held period that an operator refuses, and that another player then submits. The period's subscription
-    /// belongs to the first player.
+    /// Adds a held period that an operator refuses, and that another player then submits. The subscription belongs to
+    /// the first player.
     mutating func refuseHold() {
         guard has(.thieves), has(.oddFacts), let app = apps.first(where: { $0 == 0 || $0 == 3 }) else { return }
         let plans = bought.filter { Self.subscriptions.contains($0.product) && $0.app == app && $0.token < 2 }
@@ -26,8 +26,8 @@ extension Drawing {
         submit(subject, by: subject.account + 1 + chance.below(2))
     }
 
-    /// Draws a purchase of several units that Apple refunds in part while it is held. Then an operator releases it, or
-    /// a new catalog knows its product.
+    /// Adds a purchase of several units that Apple refunds in part while it is held. Then an operator releases the
+    /// hold, or a new catalog contains the product.
     mutating func refundHeld() {
         guard has(.unknownProducts), has(.parts), has(.refunds), has(.quantities) else { return }
         used.formUnion([.operators, .unknownProducts, .parts, .refunds, .quantities])
@@ -51,8 +51,8 @@ extension Drawing {
         return one
     }
 
-    /// Draws a player who submits the signed transaction of `subject`. Where `odd` is not 0, the worker cannot read one
-    /// of its facts.
+    /// Adds a player's submission of the signed transaction of `subject`. If `odd` is not 0, the worker cannot read one
+    /// of the transaction's facts.
     private mutating func submit(_ subject: Bought, by player: Int, odd: Int = 0) {
         let proof = add(.take, ["of": subject.number, "form": 1, "odd": odd])
         if odd == 0 { taken.append((proof, subject, 1)) }

@@ -1,7 +1,7 @@
 extension Drawing {
     static let subscriptions = [3, 4]
 
-    /// Returns the newest value in most draws, because faults show where several steps meet at one purchase.
+    /// Returns the newest value in most cases, because faults occur where several steps affect one purchase.
     mutating func recent<Value>(_ values: [Value]) -> Value? {
         guard !values.isEmpty else { return nil }
         return chance.percent(55) ? values[values.count - 1] : chance.pick(values)
@@ -23,8 +23,8 @@ extension Drawing {
         if product == 2 { used.insert(.nonConsumables) }
         if Self.subscriptions.contains(product) { used.insert(.subscriptions) }
         if product == 5 { used.insert(.unknownProducts) }
-        // Apps 2 to 4 know accounts, so their purchases carry the payer's token, except where the feature `tokens`
-        // draws another.
+        // Apps 2 to 4 use account tokens. Their purchases have the payer's token, unless the feature `tokens` chooses
+        // another.
         var token = app >= 2 ? 1 : 0
         if may(.tokens, 40) { token = chance.pick([0, 1, 2]) }
         choices["token"] = token
@@ -37,7 +37,7 @@ extension Drawing {
         bought.append(
             Bought(
                 number: number, app: app, account: account, product: product, token: token, renewsYearly: product == 4))
-        // Apple does something to a third of the purchases later, and to most subscriptions more than once.
+        // Apple changes a third of the purchases later, and most subscriptions more than once.
         let (index, isPlan) = (bought.count - 1, Self.subscriptions.contains(product))
         for _ in 0..<(isPlan ? 3 : 1) where chance.percent(isPlan ? 70 : 30) { owed.append { $0.trade(of: index) } }
         guard !may(.unsubmitted, 40) else { return }
@@ -45,7 +45,7 @@ extension Drawing {
         if !taken.isEmpty { submit() }
     }
 
-    /// Draws how Apple's notification comes: 0 at once, 1 never, 2 twice, 3 late.
+    /// Chooses how Apple's notification arrives: 0 at once, 1 never, 2 twice, 3 late.
     mutating func told() -> Int {
         if may(.lostNews, 30) { return 1 }
         if may(.doubledNews, 30) { return 2 }
@@ -53,7 +53,8 @@ extension Drawing {
         return 0
     }
 
-    /// Draws one act of Apple on a purchase. It tries the acts in a random order until one adds a step.
+    /// Adds a change that Apple makes to a purchase. It tries the possible changes in random order, until one adds a
+    /// step.
     mutating func trade(of index: Int? = nil) {
         guard let index = index ?? recent(Array(bought.indices)) else { return buy() }
         let subject = bought[index]
@@ -76,7 +77,8 @@ extension Drawing {
         while steps.count == before, !left.isEmpty { left.remove(at: chance.below(left.count))(&self) }
     }
 
-    /// Notes the transaction that a step made from the purchase `subject`. Without `product`, it has the same product.
+    /// Adds the transaction that a step made from the purchase `subject`. Without `product` it has the product of
+    /// `subject`.
     private mutating func goesOn(_ subject: Bought, _ number: Int, _ product: Int? = nil) {
         bought.append(
             Bought(
@@ -99,7 +101,7 @@ extension Drawing {
         }
     }
 
-    /// The customer asks Apple for a refund, and Apple asks what became of the purchase.
+    /// Adds a customer's request for a refund, and Apple's CONSUMPTION_REQUEST for it.
     private mutating func request(_ subject: Bought) {
         guard may(.refundRequests, 70) else { return }
         if chance.one(in: 2) { add(.settle) }
@@ -115,7 +117,7 @@ extension Drawing {
         goesOn(subject, add(.renew, ["of": subject.number, "told": told()]))
     }
 
-    /// Draws a customer who chooses the product of the next period, or turns renewal off or on.
+    /// Adds a customer's choice: the product of the next period, or renewal off or on.
     private mutating func prefer(_ index: Int) {
         guard may(.preferences, 80) else { return }
         let number = bought[index].number
@@ -168,7 +170,7 @@ extension Drawing {
         var choices = ["of": subject.number, "form": form]
         if form <= 1, may(.forgeries, 20) {
             choices["forged"] = 1
-            // The forger keeps Apple's signature of another proof and puts it under different content.
+            // The forger takes Apple's signature from another proof, and puts it on other content.
             let known = taken.filter { $0.form == form && $0.bought.app == subject.app }
             if let known = recent(known), chance.percent(70) { choices["like"] = known.number }
         }
@@ -183,7 +185,7 @@ extension Drawing {
 
     mutating func submit() {
         if let proof = taken.last, hasKept, may(.thieves, 30) {
-            // The two submissions come after the backup, so the database knows neither once it is put back.
+            // Both submissions come after the backup. So a database that is put back has neither.
             for player in [proof.bought.account, proof.bought.account + chance.below(4)] {
                 submitted.append(add(.submit, ["of": proof.number, "player": player % Scenery.players.count]))
             }
@@ -199,12 +201,12 @@ extension Drawing {
         var player = proof.bought.account % Scenery.players.count
         if may(.thieves, 35) { player = chance.below(Scenery.players.count) }
         var choices = ["of": proof.number, "player": player]
-        // Game servers of apps that know accounts send the player's token.
+        // The game servers of apps that use account tokens send the player's token.
         if proof.bought.app >= 2 || proof.form == 2 { choices["token"] = 1 }
         if may(.tokens, 30) { choices["token"] = chance.below(3) }
         if may(.hints, 40) {
             choices["hint"] = 1 + chance.below(2)
-            // The hint names a product that the same account bought, which the proof may not hold yet.
+            // The hint names a product that the same account bought. The proof may not contain that purchase yet.
             let own = bought.filter { $0.account == proof.bought.account && $0.app == proof.bought.app }
             choices["product"] = recent(own.map(\.product)) ?? 0
         }
@@ -214,7 +216,7 @@ extension Drawing {
         submitted.append(add(.submit, choices))
     }
 
-    /// A thief submits an old receipt of another account, and names a product that this account has bought since.
+    /// Adds a thief, who submits an old receipt of another account with a product that the account has bought since.
     private mutating func steal() -> Bool {
         guard let newest = bought.last,
             let old = taken.last(where: {

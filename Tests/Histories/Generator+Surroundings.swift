@@ -2,7 +2,7 @@ extension Drawing {
     mutating func surround() {
         if may(.crowds, 75) { crowd() }
         let before = steps.count
-        // The draw tries these troubles in a random order until one adds a step.
+        // The generator tries these faults in random order, until one adds a step.
         var left: [(inout Drawing) -> Void] = [
             { if $0.may(.kills, 70) { $0.kill() } },
             { if $0.may(.freezes, 30) { $0.add(.freeze, ["milliseconds": $0.chance.pick([300, 2000, 5000])]) } },
@@ -42,7 +42,8 @@ extension Drawing {
         }
     }
 
-    /// Draws Apple's rate limit. Its `Retry-After` is in seconds, a date, or a time in milliseconds as Apple sends it.
+    /// Adds a rate limit of Apple. Its `Retry-After` is in seconds, a date, or a time in milliseconds, as Apple sends
+    /// it.
     private mutating func limitApple() {
         add(
             .limit,
@@ -51,8 +52,8 @@ extension Drawing {
 
     private mutating func troubleApple(_ modes: [Int]) { add(.apple, ["mode": chance.pick(modes)]) }
 
-    /// Draws one trouble while another lasts. Work comes in that the worker cannot finish. Then a worker dies, stops or
-    /// shares the work, or the database is put back.
+    /// Adds a fault while another fault lasts. Submissions arrive that the worker cannot finish. Then a worker dies,
+    /// stops or shares the work, or the database is put back.
     mutating func overlap() {
         if chance.one(in: 2) { add(.settle) }
         let isApple = chance.percent(70)
@@ -92,8 +93,8 @@ extension Drawing {
         }
     }
 
-    /// Adds `count` random pieces of work: purchases and their changes at Apple, and submissions. They come before a
-    /// fault is injected, and while the fault lasts.
+    /// Adds `count` random steps: purchases, changes at Apple, and submissions. They come before a fault, or while it
+    /// lasts.
     private mutating func work(_ count: Int) {
         for _ in 0..<count {
             switch chance.below(5) {
@@ -121,8 +122,8 @@ extension Drawing {
             ])
     }
 
-    /// Puts the database back by a moment, as a fail-over to a lagging standby does. Some decisions lie between the
-    /// backup and the next checkpoint, because the worker writes checkpoints once a second.
+    /// Puts the database back by a moment, as a fail-over to a standby that lags does. The worker writes checkpoints
+    /// once a second, so some decisions lie between the backup and the next checkpoint.
     private mutating func lag() {
         add(.settle)
         add(.keep)
@@ -148,8 +149,8 @@ extension Drawing {
         }
     }
 
-    /// Hangs all database sessions, or one that is in an SQL transaction. The worker takes a session for hung 9 s after
-    /// its last answer.
+    /// Makes all database sessions hang, or one that is in an SQL transaction. The worker counts a session as hung 9 s
+    /// after its last answer.
     private mutating func hang() {
         let isBusy = chance.below(2)
         if isBusy == 1 {
@@ -174,7 +175,7 @@ extension Drawing {
         _ = add(.erase, ["player": chance.below(Scenery.players.count)])
     }
 
-    /// Draws an operator's act. Most revoked grants are reinstated later, and Apple may refund the purchase in between.
+    /// Adds an operator's act. Most revoked grants are reinstated later. Apple may refund the purchase in between.
     private mutating func operate(settled: Bool = true) {
         guard let index = recent(Array(bought.indices)) else { return }
         if settled { add(.settle) }

@@ -1,17 +1,18 @@
-/// Draws histories. A draw depends on the seed, and on the pairs of features that the earlier histories had.
+/// Makes random histories. They depend on the seed, and on the pairs of features that earlier histories had.
 struct Generator {
     let seed: UInt64
     private let pool: [Feature]
     private(set) var number = 0
     private(set) var met: [FeaturePair: Int] = [:]
 
-    /// - Parameter pool: the features to draw from.
+    /// - Parameter pool: the features to choose from.
     init(seed: UInt64, pool: [Feature] = Feature.allCases) {
         self.seed = seed
         self.pool = pool
     }
 
-    /// Returns the next history. Of eight random sets of features, it takes the one whose pairs were met least often.
+    /// Returns the next history. It makes eight random sets of features, and takes the one with the rarest pairs so
+    /// far.
     mutating func next() -> History {
         var chance = Chance(seed: seed, number: number)
         number += 1
@@ -28,7 +29,7 @@ struct Generator {
     }
 }
 
-/// One history while it is drawn. Later steps refer to the purchases, proofs and submissions that it has so far.
+/// The history that is being made. Later steps refer to the purchases, proofs and submissions that it already has.
 struct Drawing {
     struct Bought {
         let number: Int
@@ -37,9 +38,9 @@ struct Drawing {
         let product: Int
         let token: Int
         var isRefunded = false
-        /// Whether an operator has revoked the purchase's grant.
+        /// True if an operator has revoked the grant of the purchase.
         var isRevoked = false
-        /// Whether the subscription renews for a year.
+        /// True if the subscription renews for a year.
         var renewsYearly = false
     }
 
@@ -50,13 +51,14 @@ struct Drawing {
     var bought: [Bought] = []
     var taken: [(number: Int, bought: Bought, form: Int)] = []
     var submitted: [Int] = []
-    /// Steps that are drawn now and added later, such as the undoing of an earlier step. Other steps come in between.
+    /// Steps to add later, after other steps, such as the reversal of an earlier step.
     var owed: [(inout Drawing) -> Void] = []
     var hasKept = false
     var hopeless: Int?
-    /// The most purchases in the history. Where there are few, more steps are about each.
+    /// The most purchases of the history. With fewer purchases, more steps affect each.
     var most = Int.max
-    /// The history's one to three apps. They are few, because faults show where several steps meet in one app.
+    /// The one to three apps of the history. With so few apps, several steps affect one app, which is where faults
+    /// occur.
     var apps: [Int] = []
 
     init(features: Set<Feature>, chance: Chance) {
@@ -66,7 +68,7 @@ struct Drawing {
 
     func has(_ feature: Feature) -> Bool { features.contains(feature) }
 
-    /// Returns true for `share` draws of a hundred if the feature is on, and then notes that the history uses the
+    /// Returns true in `share` of a hundred calls if the feature is on. Then it notes that the history uses the
     /// feature.
     mutating func may(_ feature: Feature, _ share: Int) -> Bool {
         guard features.contains(feature), chance.percent(share) else { return false }
@@ -82,24 +84,25 @@ struct Drawing {
 
     mutating func draw() -> History {
         var history = History()
-        // The draw prefers apps with a `server_api`, because the worker does more for them.
+        // Apps with `server_api` are preferred, because the worker does more for them.
         apps = (0..<Int.random(in: 1...2, using: &chance)).map { _ in chance.pick([0, 1, 1, 2, 2, 3]) }
         history.world["startDays"] = features.contains(.longWaits) ? chance.pick([100, 400]) : 2
         if may(.finishes, 60) { apps = chance.one(in: 2) ? [4] : apps + [4] }
         if features.contains(.slowApple) { history.world["slow"] = 1 }
         if features.contains(.hopelessReceipts) { history.world["window"] = 8 }
-        // The worker asks for Apple's notification history in moving windows, which cover only recent notifications. So
-        // the history begins now.
+        // The worker reads Apple's notification history in windows of time, which cover only recent notifications. So
+        // the history must begin now.
         if features.contains(.askedHistory), !features.contains(.longWaits) {
             history.world["history"] = 1
             history.world["startDays"] = 0
             used.insert(.askedHistory)
         }
-        // Apple wants an answer within twelve hours.
+        // Apple accepts an answer only within twelve hours.
         if has(.refundRequests), !has(.longWaits), chance.one(in: 2) { history.world["startDays"] = 0 }
         most = chance.pick([1, 2, 4, .max])
         add(.worker)
-        // This trouble comes first: after earlier failures, the worker could blame the proofs instead of Apple.
+        // This fault comes first. After other failures the worker could attribute this one to the proofs, and not to
+        // Apple.
         if !has(.hopelessReceipts), may(.awayApple, 40) {
             add(.away, ["app": chance.pick(apps), "count": 48, "milliseconds": 3000, "told": told()])
         }
@@ -111,7 +114,7 @@ struct Drawing {
         return history
     }
 
-    /// Adds the steps that are still owed, so that the history ends in a state that the model can judge.
+    /// Adds the steps of `owed`, so that the history ends in a state that the model can judge.
     private mutating func finish() {
         while !owed.isEmpty { owed.removeFirst()(&self) }
         if hasKept, may(.putBacks, 80) { add(.putBack) }

@@ -4,13 +4,13 @@ import Kafka
 import Postgres
 import Synchronization
 
-/// Runs one PostgreSQL for all worlds. Its template database has the schema and the catalog, and each world gets a
-/// copy.
+/// Runs one PostgreSQL for all worlds. Each world gets a copy of its template database, which has the schema and the
+/// catalog.
 final class Ground: Sendable {
     let server: EmbeddedPostgres
     let program: String
     let directory: URL
-    /// The addresses of real brokers; nil if each world starts an in-process broker.
+    /// The addresses of a real broker; nil if each world starts an in-process broker.
     let bootstrapServers: String?
     private let count = Atomic(0)
     static let template = "histories"
@@ -50,7 +50,7 @@ final class Ground: Sendable {
         let text: String
     }
 
-    /// Runs a command of `receiptd` as an operator does.
+    /// Runs a command of `receiptd`, as an operator does.
     func command(_ arguments: [String], _ environment: [String: String]) async throws -> Ending {
         let (program, log) = (program, directory.appendingPathComponent("command-\(nextNumber()).log"))
         let given = Scenery.settings(History()).merging(environment) { $1 }
@@ -85,7 +85,7 @@ final class Ground: Sendable {
         }
     }
 
-    /// Replaces one database with a copy of another, as a restore does. It ends all sessions of both databases.
+    /// Replaces a database by a copy of another, as a restore does. It ends all sessions of both.
     func replace(_ database: String, byCopyOf source: String) async throws {
         try await withPool(server.uri) { pool in
             try await pool.run { session in

@@ -1,5 +1,5 @@
-/// One step of a history, with the choices that were drawn for it. Many steps name an earlier step by number, and do
-/// nothing if that step was left out.
+/// One step of a history, with the choices that were made for it. Many steps name an earlier step by its number. If the
+/// history lacks that step, they do nothing.
 struct Step: Sendable, Hashable {
     enum Kind: String, Sendable, CaseIterable {
         // These steps happen at Apple.
@@ -10,7 +10,7 @@ struct Step: Sendable, Hashable {
         case deliver
         // These steps let time pass, by the history's calendar or by the clock.
         case wait, pause, settle
-        // These steps disturb the surroundings: workers, Apple, the database and the broker.
+        // These steps disturb workers, Apple, the database and the broker.
         case kill, freeze, worker, stop, apple, spoil, hide, keep, putBack, cut, hang, broker, hopeless, demand, away,
             limit
         // These steps are operators' acts.
@@ -23,7 +23,7 @@ struct Step: Sendable, Hashable {
 
     subscript(name: String) -> Int { choices[name] ?? 0 }
 
-    /// The step as a line of a file: `7 buy account=2 product=1`.
+    /// The step as a line of text: `7 buy account=2 product=1`.
     var text: String {
         let named = choices.sorted { $0.key < $1.key }.filter { $0.value != 0 }.map { "\($0.key)=\($0.value)" }
         return (["\(number)", kind.rawValue] + named).joined(separator: " ")
@@ -51,17 +51,22 @@ struct Step: Sendable, Hashable {
     }
 }
 
-/// The list of choices that a world plays. A history read from a file is played exactly as a drawn one.
+/// The steps that a world plays. It does not matter whether they were made at random or read from a file.
 struct History: Sendable {
-    /// The world's settings. `startDays`: the days since the history's start; `slow`: 1 gives Apple a timeout of 10 s;
-    /// `window`: the number of places for submissions in flight; `history`: 1 lets the worker ask for Apple's
-    /// notification history.
+    /// The settings of the world:
+    ///
+    /// | setting | means |
+    /// | --- | --- |
+    /// | `startDays` | the days since the start of the history |
+    /// | `slow` | 1 for a time-out of 10 s at Apple |
+    /// | `window` | the number of places for submissions in flight |
+    /// | `history` | 1 if the worker reads Apple's notification history |
     var world: [String: Int] = [:]
     var steps: [Step] = []
-    /// The features of a drawn history; empty for a history from a file.
+    /// The features of a random history; empty for a history from a file.
     var features: Set<Feature> = []
 
-    /// The history as a file. Readers of such a file skip lines that begin with `#`.
+    /// The history as the text of a file. A line that begins with `#` is a comment.
     var text: String {
         let world = self.world.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
         return (["world \(world)"] + steps.map(\.text)).joined(separator: "\n") + "\n"
@@ -91,7 +96,7 @@ struct History: Sendable {
     }
 }
 
-/// SplitMix64 (https://prng.di.unimi.it/splitmix64.c). The same seed and number draw the same history again.
+/// SplitMix64 (https://prng.di.unimi.it/splitmix64.c). Equal seeds and numbers make equal histories.
 struct Chance: RandomNumberGenerator {
     private var state: UInt64
 

@@ -2,13 +2,13 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// Reads the offsets that workers have committed, and counts the records behind them. Its consumers live as long as the
-/// world, on a thread of their own, because making consumers for each look was slower than the rest of the runner.
+/// Reads the offsets that workers have committed, and the number of records after them. Its consumers exist as long as
+/// the world, on their own thread. Making consumers for each look took longer than the rest of the runner.
 final class LagReader: Sendable {
     struct Look: Sendable {
-        /// The number of records whose offsets the group has not committed.
+        /// The number of records after the group's committed offsets.
         var lag: Int64 = 0
-        /// The offset that the group has committed, for each partition: the next one to read.
+        /// The committed offset of each partition.
         var committed: [TopicPartition: Int64] = [:]
     }
 
@@ -50,7 +50,7 @@ final class LagReader: Sendable {
         }.start()
     }
 
-    /// Returns the offsets and the lag, or nil if the broker does not answer.
+    /// Returns the offsets and the lag; nil if the broker does not answer.
     func look() async -> Look? {
         await withCheckedContinuation { waiting in
             let isStopped = state.withLock { state in

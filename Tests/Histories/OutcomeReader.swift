@@ -4,7 +4,7 @@ import HistoryModel
 import Kafka
 import Synchronization
 
-/// Collects the notifications that Apple made and nobody has delivered yet.
+/// Collects the notifications that Apple made and that no step has delivered yet.
 final class Mail: Sendable {
     private let made = Mutex<[SignedNotification]>([])
 
@@ -18,7 +18,7 @@ final class Mail: Sendable {
     }
 }
 
-/// Reads outcomes and dead letters as they come, on a thread of its own.
+/// Reads outcomes and dead letters on its own thread.
 final class OutcomeReader: Sendable {
     private struct State {
         var seen = Seen()
@@ -71,8 +71,8 @@ final class OutcomeReader: Sendable {
                 record.headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) } ?? ""
             }
             guard header("dead-letter-topic").hasSuffix("receipt-submissions") else {
-                // This dead letter is a notification. The model judges its effect by later events, so its place is
-                // none.
+                // The dead letter of a notification has no place here. The model judges the notification's effect by
+                // later events.
                 state.seen.deadLetters.append(
                     DeadLetter(
                         reason: "notification \(header("dead-letter-detail"))",

@@ -5,8 +5,8 @@ import HistoryModel
 
 /// Takes proofs on devices, and submits them as game servers do.
 extension Performance {
-    /// Takes a proof of a purchase on a device. `form`: 0 a receipt of all the account has, 1 a signed transaction, 2 a
-    /// transaction id, 3 a receipt of iOS 6.
+    /// Takes a proof of a purchase on a device. `form` is its kind: 0 a receipt with all purchases of the account, 1 a
+    /// signed transaction, 2 a transaction id, 3 an iOS 6 receipt.
     func take(_ step: Step) {
         guard let id = bought[step["of"]], let purchase = facts.purchases[id] else { return }
         var proof = Proof(
@@ -65,7 +65,8 @@ extension Performance {
         Scenery.apps.first { $0.bundleID == bundleID }?.appleID ?? 0
     }
 
-    /// Returns a signed transaction as Apple signed it, forged, or signed by Apple with one odd fact.
+    /// Returns the signed transaction of a step: as Apple signed it, forged, or signed by Apple with one unreadable
+    /// fact.
     private func spoiled(_ signed: String, _ step: Step, _ proof: inout Proof) throws -> String {
         let parts = signed.split(separator: ".").map(String.init)
         guard parts.count == 3, let bytes = Base64.decode(parts[1].utf8) else { return signed }
@@ -107,7 +108,7 @@ extension Performance {
         case 4: quality = .malformed
         default: break
         }
-        // A bare transaction id does not tell its app, so another app's `bundle_id` would be no contradiction.
+        // A transaction id does not show its app, so the `bundle_id` of another app would not contradict it.
         if proof.form == .transactionID { bundleID = proof.bundleID }
         var submission = Submission(
             id: id, player: player, bundleID: bundleID, form: proof.form, quality: quality, holds: proof.holds,
@@ -131,7 +132,7 @@ extension Performance {
             case 2: Self.clock + 40 * Scenery.day
             default: now
             }
-        // The worker takes its own clock where a record's time lies ahead or before the purchase.
+        // The worker uses its own clock if a record's time is in the future or before the purchase.
         submission.judgedAt = step["stamp"] == 0 ? now : nil
         var json = JSONWriter()
         json.beginObject()
@@ -155,8 +156,9 @@ extension Performance {
                 + (quality == .unreadable ? ", unreadable" : "") + (quality == .malformed ? ", malformed" : ""))
     }
 
-    /// Makes many accounts buy, and each payer submit its purchase. Such a crowd fills one batch, and a kill finds it
-    /// at work. A crowd `of` an earlier one submits that crowd's purchases, each by the player `player` places further.
+    /// Lets many accounts buy, and each payer submit the purchase. So many submissions fill a batch, and a kill
+    /// interrupts it. A crowd `of` an earlier one submits that crowd's purchases. For each, the player is `player`
+    /// places after the payer.
     func crowd(_ step: Step) async throws {
         let lines = trace.count
         let token = step["app"] >= 2 ? 1 : 0
@@ -202,7 +204,7 @@ extension Performance {
         facts.submissions.append(submission)
     }
 
-    /// Sends the game's report of the used part of a purchase, with or without the player's consent.
+    /// Publishes the game server's consumption report about a purchase, with or without the player's consent.
     func report(_ step: Step) async throws {
         guard let id = bought[step["of"]], let purchase = facts.purchases[id] else { return }
         let consent = step["refuses"] == 1 ? #","customer_consented":false"# : ""
@@ -216,7 +218,7 @@ extension Performance {
         say(step, "the game says that \(step["percent"]) of \(id) is used\(consent.isEmpty ? "" : ", without consent")")
     }
 
-    /// Sends the game's record that an account token belongs to a player.
+    /// Publishes the game server's record that an account token belongs to a player.
     func bind(_ step: Step) async throws {
         let app = app(step["app"])
         let (token, player) = (Scenery.player(step["token"]), Scenery.player(step["player"]))

@@ -6,7 +6,7 @@ import Kafka
 import Postgres
 import Synchronization
 
-/// Changes the worker and its surroundings, and acts as operators do.
+/// Injects faults, and acts as an operator.
 extension Performance {
     func disturb(_ step: Step) async throws {
         facts.conditions.isCalm = false
@@ -75,7 +75,7 @@ extension Performance {
     private func spoil(_ step: Step) {
         guard let proof = proofs[step["of"]], proof.form == .receipt else { return }
         troubles.purchases.formUnion(proof.holds)
-        // Apple's 21002 and 21003 never reject a receipt whose signature receiptd has proven.
+        // The worker never rejects a proven receipt because of Apple's 21002 or 21003.
         let status = proof.quality == .proven ? [nil, 21002, 21003][step["status"] % 3] : nil
         let answer = status.map { "with \($0)" } ?? "without any purchase"
         say(step, "Apple will answer proof \(step["of"]) \(step["times"]) times \(answer)")
@@ -85,14 +85,14 @@ extension Performance {
             behaviour: SimulatedBehaviour([spoilt.times(max(1, step["times"])), .genuine]))
     }
 
-    /// Notes that a put back lost an operator's act. The act may concern all periods of the subscription.
+    /// Notes that putting the database back lost an operator's act. It may concern all periods of the subscription.
     private func loseOrder(of id: String) {
         let original = facts.purchases[id]?.originalID ?? id
         let all = facts.purchases.values.filter { $0.originalID == original || $0.previousOriginalID == original }
         facts.conditions.lostOrders.formUnion([id] + all.map(\.id))
     }
 
-    /// Stops the world's database sessions, or one that is in an SQL transaction, and lets them go on after a while.
+    /// Makes the world's database sessions hang for a while, or one that is in an SQL transaction.
     private func hang(_ step: Step) async throws {
         let isOne = step["busy"] == 1
         let sessions = isOne ? "session that is in a transaction hangs" : "sessions hang"
@@ -102,7 +102,7 @@ extension Performance {
             "SELECT pid::int8 FROM pg_stat_activity WHERE datname = $1" + (isOne ? busy : ""))
         let pids = try await world.ground.withPool(world.ground.server.uri) { [name = world.name] pool in
             try await pool.run { session in
-                // An SQL transaction is short, so this loop looks for one up to 2000 times.
+                // An SQL transaction is short, so the loop looks for one up to 2000 times.
                 for _ in 0..<(isOne ? 2000 : 1) {
                     let rows = try session.execute(asking, [.text(name)])
                     guard rows.count == 0 else {
@@ -117,7 +117,7 @@ extension Performance {
         await lasts(step) { for pid in pids { Foundation.kill(pid, SIGCONT) } }
     }
 
-    /// Ends a trouble after its time. If the step is `open`, the next steps are played while the trouble lasts.
+    /// Ends a fault after its time. If the step is `open`, the next steps are played while the fault lasts.
     private func lasts(_ step: Step, end: @escaping @Sendable () -> Void) async {
         let trouble = Task {
             try? await Task.sleep(for: .milliseconds(step["milliseconds"]))
@@ -129,8 +129,8 @@ extension Performance {
         if step.kind != .freeze { troubles.busyUntil = max(troubles.busyUntil, end) }
     }
 
-    /// Kills a worker. `when`: 0 at once, 1 after Apple gets a request, 2 after an event is published, 3 while a worker
-    /// has leased a row.
+    /// Kills a worker. `when` is the time: 0 at once, 1 after Apple gets a request, 2 after an event is published, 3
+    /// while a worker has leased a row.
     private func kill(_ step: Step) async throws {
         for _ in 0..<max(1, step["times"]) {
             let (requests, events) = (world.apple.counters.requests, world.outcomes.count)
@@ -148,8 +148,8 @@ extension Performance {
         say(step, "a worker is killed \(when), \(max(1, step["times"])) times")
     }
 
-    /// Changes how Apple answers. `mode`: 0 well, 1 slow, 2 away, 3 with an error to a third of the requests, 4 not at
-    /// all.
+    /// Changes how Apple answers. `mode`: 0 normally, 1 slowly, 2 with 503, 3 with an error to a third of the requests,
+    /// 4 not at all.
     func changeApple(_ step: Step) async throws {
         let modes = ["well", "slow (8 s)", "away (503)", "in trouble with a third of the requests", "silent"]
         say(step, "Apple is \(modes[step["mode"] % modes.count])")
@@ -165,8 +165,8 @@ extension Performance {
         }
     }
 
-    /// Sends receipts that Apple always answers with 21005, from three times as many players as the window has places.
-    /// Later submissions are honest.
+    /// Submits receipts that Apple always answers with 21005, from three times as many players as the window has
+    /// places. Later submissions are honest.
     private func fillWindow(_ step: Step) async throws {
         await makeWell()
         let app = Scenery.apps[0]
@@ -196,8 +196,8 @@ extension Performance {
         troubles.firstHonest = facts.submissions.count
     }
 
-    /// Waits until the honest submissions behind hopeless receipts are decided, while Apple still fails on the hopeless
-    /// ones.
+    /// Waits until the honest submissions after the hopeless receipts are decided, while Apple still fails on the
+    /// hopeless ones.
     private func demand(_ step: Step) async throws {
         guard let first = troubles.firstHonest else { return }
         let hopeless = troubles.hopeless
@@ -244,7 +244,7 @@ extension Performance {
         if step.kind == .erase {
             let player = Scenery.player(step["player"])
             let ending = try await world.command(["players", "erase", player, "--yes"])
-            // The command has erased the player's rows, and asks to be run again for submissions that came meanwhile.
+            // The command has erased the player's rows. It asks to be run again because submissions arrived meanwhile.
             let isIncomplete = ending.text.contains("still arrive")
             if ending.code == 0 || isIncomplete { facts.conditions.erased.insert(player) }
             return say(step, "an operator erases \(Scenery.name(player)) (exit \(ending.code))")
@@ -267,8 +267,8 @@ extension Performance {
         var ending = try await world.command(arguments)
         say(step, "an operator: \(arguments.joined(separator: " ")) (exit \(ending.code))")
         if ending.code == 64, let purchase = facts.purchases[id] {
-            // The command exits with 64 when several players wait for the transaction. The operator releases the
-            // payer's hold, or refuses the others'.
+            // The command exits with 64 if several players have a hold on the transaction. The operator then releases
+            // the payer's hold, or refuses the others'.
             let players = facts.submissions.filter { $0.holds.contains(id) }.map(\.player)
             for player in Set(players).sorted()
             where (player == purchase.payer) == (order == .release) && ending.code != 0 {

@@ -2,7 +2,7 @@ import AppStoreSimulation
 import Foundation
 import HistoryModel
 
-/// Acts at Apple, and delivers Apple's notifications.
+/// Performs the steps that happen at Apple, and delivers Apple's notifications.
 extension Performance {
     func app(_ choice: Int) -> Scenery.SoldApp { Scenery.apps[choice % Scenery.apps.count] }
 
@@ -18,7 +18,7 @@ extension Performance {
                 post.untold.insert(notification.transactionID ?? id)
                 say(step, "(Apple's notification \(notification.type) is lost)")
             case 2:
-                // Apple sends a notification again when it got no acknowledgement.
+                // Apple repeats a notification for which it got no answer.
                 try await deliver(notification)
                 try await deliver(notification)
             case 3: post.held.append(notification)
@@ -27,8 +27,8 @@ extension Performance {
         }
     }
 
-    /// Changes the store as the step says. Throws where the store does not allow the change.
-    /// - Returns: the transaction that the change is about; nil if the step does nothing.
+    /// Changes the store as a step says. Throws if the store refuses the change.
+    /// - Returns: the transaction that the step changed; nil if it does nothing.
     private func change(_ step: Step) throws -> String? {
         let now = now
         let of = bought[step["of"]]
@@ -56,7 +56,7 @@ extension Performance {
                 try store.setRenewal(of: id, isOn: step["on"] == 1)
                 return id
             case .convert:
-                // Apple continues no subscription from a refunded period.
+                // Apple does not continue a subscription from a refunded period.
                 guard self.newest(of: id, in: store)?.revocation == nil else { return nil }
                 return try store.convert(id, namesPrevious: step["previous"] == 1).id
             case .extend:
@@ -98,8 +98,7 @@ extension Performance {
         return result
     }
 
-    /// Returns whether the newest period has begun. A period that was renewed ahead of time can be neither upgraded nor
-    /// ended.
+    /// Returns true if the newest period has begun. A period that was renewed in advance cannot be upgraded or ended.
     private func hasBegun(_ id: String, in store: SimulatedStore) -> Bool {
         newest(of: id, in: store).map { $0.purchasedAt <= now } ?? true
     }
@@ -169,7 +168,7 @@ extension Performance {
         }
     }
 
-    /// Notes which purchase a notification is about, and which refund of it.
+    /// Notes the purchase of a notification, and the refund of it that the notification reports.
     private func note(_ notification: SignedNotification, of id: String) {
         let isRefund = ["REFUND", "REVOKE", "REFUND_REVERSED"].contains(notification.type)
         let subject = notification.transactionID ?? id
@@ -179,7 +178,7 @@ extension Performance {
         )
     }
 
-    /// Sends a notification to its topic, as the intake does, and notes what it tells.
+    /// Publishes a notification as the intake does, and notes what it reports.
     func deliver(_ notification: SignedNotification) async throws {
         let place = try? await world.send(
             world.notifications, key: notification.transactionID ?? notification.id,
@@ -202,7 +201,7 @@ extension Performance {
         }
     }
 
-    /// Notes that Apple's notification history has told everything, including the lost notifications.
+    /// Notes that the worker has read everything in Apple's notification history, including lost notifications.
     func tellByHistory() {
         for (notification, (id, word, signedAt)) in post.words {
             guard let app = facts.apps[facts.purchases[id]?.bundleID ?? ""], app.hasServerAPI else { continue }
@@ -219,8 +218,8 @@ extension Performance {
         }
     }
 
-    /// Returns whether Apple tells one of the subscription's periods under another original too. A refund there
-    /// concerns this subscription as well.
+    /// Returns true if Apple reports a period of the subscription under another original transaction too. A refund
+    /// there affects this subscription as well.
     private func isToldElsewhere(_ subscription: StoreSubscription) -> Bool {
         let lines = Set(subscription.periods.compactMap { facts.purchases[$0]?.line })
         return facts.purchases.values.contains {
@@ -228,25 +227,25 @@ extension Performance {
         }
     }
 
-    /// Notes the final state of each subscription whose words from Apple were all delivered.
+    /// Notes the final state of each subscription whose notifications were all delivered.
     func noteSubscriptions() {
         let present = Self.clock
         let untold = post.untold
         let (subscriptions, transactions) = world.apple.inStore { (Array($0.subscriptions.values), $0.transactions) }
         for one in subscriptions {
-            // Time passes without a notification, and the worker may have asked Apple since or not. So the state must
-            // be the same at the last word and now.
+            // Between the last notification and now the worker may or may not have asked Apple. So a subscription
+            // counts only if it has the same state at both times.
             let told = post.words.values.filter { one.periods.contains($0.purchase) }.map(\.signedAt).max() ?? 0
             guard one.state(at: told) == one.state(at: present), one.periods.allSatisfy({ !untold.contains($0) }),
                 !post.conversions.contains(one.originalID), !isToldElsewhere(one)
             else { continue }
-            // This store renews ahead of time: a purchase after a refunded renewal then begins before that renewal,
-            // which never happens at Apple. Such a subscription is skipped.
+            // This store renews in advance. So a purchase after a refunded renewal may begin before that renewal, which
+            // never happens at Apple. Such a subscription does not count.
             let begins = one.periods.compactMap { transactions[$0]?.purchasedAt }
             guard begins == begins.sorted() else { continue }
-            // Where billing failed or all ended before the period's end, a notification says so, but verifyReceipt
-            // still says active until the expiry (docs/contract/events.md). The newest word counts, and nothing here
-            // tells which one that is.
+            // A notification may report that billing failed, or that the subscription ended, before the period's end.
+            // verifyReceipt reports the subscription as active until then (docs/contract/events.md). The worker keeps
+            // the newer of the two, which the runner does not know.
             let isAhead = one.expiresAt > told
             guard !isAhead || [.active, .revoked].contains(one.state(at: present)) else { continue }
             facts.subscriptions[one.originalID] = SubscriptionFact(

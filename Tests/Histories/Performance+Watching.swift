@@ -2,17 +2,17 @@ import AppStoreSimulation
 import Foundation
 import HistoryModel
 
-/// Watches two promises beside events and grants: when the worker commits offsets, and when it asks Apple.
+/// Checks two promises that are not about events and grants: when workers commit offsets, and when they ask Apple.
 extension Performance {
-    /// The kinds of step after which the worker may have much in flight.
+    /// The kinds of steps after which the worker may have many submissions in flight.
     private static let watched: Set<Step.Kind> = [
         .pause, .settle, .apple, .kill, .worker, .stop, .freeze, .cut, .hang, .broker,
     ]
-    /// The seconds that an event may take from the broker to `OutcomeReader`.
+    /// The longest time between the publication of an event and the moment when `OutcomeReader` has it, in seconds.
     private static let readingSeconds = 1.5
 
-    /// Compares the committed offsets with the durable submissions. It does not look once a database was put back,
-    /// because Kafka may then be ahead, or once a player was erased, because erasing deletes rows.
+    /// Compares the committed offsets with the durable submissions. Does nothing after the database was put back,
+    /// because Kafka may then be ahead of it, or after an erasure, which deletes rows.
     func lookAtCommits(behind step: Step) async {
         guard Self.watched.contains(step.kind), Date.now >= troubles.busyUntil, !facts.conditions.wasPutBack,
             facts.conditions.erased.isEmpty, let committed = await world.committed()
@@ -24,7 +24,7 @@ extension Performance {
         }
         guard !open().isEmpty, let stored = await world.storedPlaces() else { return }
         watch.durable.formUnion(stored)
-        // A local answer is durable on the outcomes topic alone, so the database does not have its place.
+        // A local answer is durable only on the outcomes topic, so no table has it.
         let end = Date.now.addingTimeInterval(Self.readingSeconds)
         while !open().isEmpty {
             let seen = world.outcomes.seen
@@ -39,13 +39,13 @@ extension Performance {
 
     // MARK: Apple
 
-    /// The app, environment and endpoint of a request: Apple's rate limit holds for all requests that share them.
+    /// The app, environment and endpoint of a request. A rate limit of Apple applies to all requests of one scope.
     private struct Scope: Hashable {
         let app: String
         let environment: SimulatedEnvironment
         let api: SimulatedEndpoint
 
-        /// Returns nil if the request names no known purchase.
+        /// Returns nil if the request is about no known purchase.
         init?(_ request: SimulatedRequestRecord, _ facts: Facts) {
             guard let id = request.transactionIDs.first, let purchase = facts.purchases[id] else { return nil }
             app = purchase.bundleID
@@ -54,8 +54,8 @@ extension Performance {
         }
     }
 
-    /// Makes strangers buy and submit their receipts. No submission of theirs failed before, so the worker blames Apple
-    /// for a failure.
+    /// Lets strangers buy, and submit their receipts. None of their submissions has failed before, so the worker
+    /// attributes a failure to Apple.
     /// - Returns: the ids of their transactions.
     private func strangers(_ step: Step, from first: Int, count: Int) async throws -> Set<String> {
         let lines = trace.count
@@ -88,14 +88,14 @@ extension Performance {
         return true
     }
 
-    /// Lets Apple answer 503. The worker learns this from some strangers' submissions. Then as many other strangers
-    /// submit, and the worker may ask Apple only a few probes about them.
+    /// Makes Apple answer 503, which the worker learns from the submissions of some strangers. Then as many other
+    /// strangers submit. The worker may send only a few probes about them.
     func leave(_ step: Step) async throws {
         try await begin(step)
         world.apple.setBehaviour([.http(503)])
         say(step, "Apple is away (503), and strangers submit in \(app(step["app"]).bundleID)")
         let first = try await strangers(step, from: 0, count: step["count"])
-        // The quiet is judged only if the worker had learned of Apple's failure.
+        // The check applies only if the worker had noticed Apple's failure.
         let isKnown = await isAsked(of: first, first.count / 3, seconds: 20)
         try await Task.sleep(for: .milliseconds(1500))
         let others = try await strangers(step, from: step["count"], count: step["count"])
@@ -108,11 +108,11 @@ extension Performance {
             Quiet(cause: "other strangers submit while Apple is away", asked: asked, allowed: others.count / 2))
     }
 
-    /// Lets Apple answer 429 with a time until which nobody may ask. Strangers submit before the first 429 and after
-    /// it.
+    /// Makes Apple answer 429 with a time until which no request is allowed. Strangers submit before and after the
+    /// first 429.
     func limit(_ step: Step) async throws {
         try await begin(step)
-        // One stranger's submission is asked first: afterwards nothing but the limit holds the others back.
+        // The first stranger's submission must reach Apple. From then on only the limit delays the others.
         let first = try await strangers(step, from: 0, count: 1)
         _ = await isAsked(of: first, 1, seconds: 10)
         let start = Date.now
@@ -128,14 +128,14 @@ extension Performance {
         let before = world.apple.requestLog.count
         _ = try await strangers(step, from: 1, count: step["count"])
         var (known, told, asked) = (before, [Scope: Date](), [Scope: Int]())
-        // The time of the last look at Apple's log: a new request came later.
+        // The time of the last look at Apple's log. Every new request is later.
         var lookedAt = start
-        // An HTTP date has whole seconds, so the limit may end up to a second early.
+        // An HTTP date has only whole seconds, so the limit may end up to a second early.
         let over = end.addingTimeInterval(-1.1)
         var hasMore = true
         while Date.now < end {
-            // Submissions that Apple answered with 429 wait by themselves, so new strangers submit whom only the limit
-            // holds back.
+            // A submission that Apple answered with 429 waits for its own retry. So new strangers submit, whom only the
+            // limit delays.
             if hasMore, let first = told.values.min(), first.addingTimeInterval(Self.tellingSeconds + 0.2) < .now {
                 hasMore = false
                 _ = try await strangers(step, from: 1 + step["count"], count: step["count"])
@@ -164,7 +164,7 @@ extension Performance {
         }
     }
 
-    /// The seconds for requests that are under way, and for telling other replicas of the limit.
+    /// The seconds for requests under way, and for other replicas to learn of the limit.
     private static let tellingSeconds = 2.0
 
     private static let httpDate = {
@@ -175,7 +175,7 @@ extension Performance {
         return format
     }()
 
-    /// Ends all other troubles, so that Apple's state is the only one.
+    /// Ends all other faults, so that only this step changes how Apple answers.
     private func begin(_ step: Step) async throws {
         for trouble in troubles.open { await trouble.value }
         try await changeApple(Step(step.number, .apple))

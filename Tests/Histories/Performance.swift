@@ -5,9 +5,9 @@ import HistoryModel
 import Kafka
 import Synchronization
 
-/// Plays a history in a world. It keeps the facts for the model, and a trace for people.
+/// Plays a history in a world. It records facts for the model, and a trace for people.
 final class Performance {
-    /// A device's proof.
+    /// A proof on a device.
     struct Proof {
         var field: String
         var text: String
@@ -17,9 +17,9 @@ final class Performance {
         var holds: [String]
         var signedAt: Int64
         var oddity: Oddity?
-        /// The signature of an app receipt, which a forger may reuse; nil for the other forms.
+        /// The signature of an app receipt, which a forger may reuse; nil for other kinds of proofs.
         var signature: SimulatedSignature?
-        /// The number of the step that bought the proof's purchase.
+        /// The number of the step that made the purchase.
         var bought: Int
     }
 
@@ -29,51 +29,51 @@ final class Performance {
         var time: Int64?
     }
 
-    /// Apple's notifications on their way to the worker.
+    /// Apple's notifications and their delivery.
     struct Post {
-        /// The transactions with a lost notification.
+        /// The transactions of lost notifications.
         var untold: Set<String> = []
         /// The late notifications, which a later step delivers.
         var held: [SignedNotification] = []
-        /// What each notification tells, by its id: the purchase, the index of its refund (nil if it tells no refund),
-        /// and the signing time.
+        /// The purchase of each notification, the index of the refund that it reports (nil if it reports none), and the
+        /// time of its signature, by notification id.
         var words: [String: (purchase: String, refund: Int?, signedAt: Int64)] = [:]
-        /// The purchases of refund requests, by the notification's id.
+        /// The purchases of refund requests, by notification id.
         var requests: [String: String] = [:]
-        /// The periods of which a notification named a grace period.
+        /// The periods for which a notification reported a grace period.
         var graces: Set<String> = []
-        /// The periods of which the worker has taken such a notification.
+        /// The periods whose grace period the worker knows from such a notification.
         var knownGraces: Set<String> = []
-        /// The originals whose newest period Apple continues under another original. Apple sends nothing about the end
-        /// of these.
+        /// The original transactions whose newest period Apple continues under another original. Apple does not report
+        /// the end of these.
         var conversions: Set<String> = []
     }
 
-    /// The counts of operators' acts and of new catalogs at the backup. Putting the database back loses the later ones.
+    /// The numbers of operators' acts and of new catalogs at the backup. Putting the database back loses later ones.
     struct Backup {
         let operators: Int
         let catalogs: Int
     }
 
     struct Troubles {
-        /// The receipts on which Apple always fails.
+        /// The receipts for which Apple always fails.
         var hopeless: [String] = []
-        /// The purchases for which Apple gives wrong answers for a while.
+        /// The purchases about which Apple answers wrongly for a while.
         var purchases: Set<String> = []
-        /// The index of the first submission behind the hopeless ones; nil if there are none.
+        /// The index of the first submission after the hopeless ones; nil if there are none.
         var firstHonest: Int?
-        /// The honest submissions that the worker did not decide while others failed.
+        /// The honest submissions that the worker did not decide while the hopeless ones failed.
         var late: [String] = []
-        /// The troubles that end by themselves while later steps are played.
+        /// The faults that end by themselves while later steps are played.
         var open: [Task<Void, Never>] = []
         /// The time until which the broker or the database may not answer.
         var busyUntil = Date.distantPast
     }
 
-    /// Observations of the worker while the steps were played.
+    /// The runner's observations of the worker during the steps.
     struct Watch {
         var commits: [CommitLook] = []
-        /// The places of submissions whose outcomes were durable at some look.
+        /// The positions of submissions whose outcome was durable at some look.
         var durable: Set<Place> = []
         var quiets: [Quiet] = []
     }
@@ -83,14 +83,14 @@ final class Performance {
     let signer: SimulatedSigner
     var facts = Facts()
     var trace: [String] = []
-    /// The seconds that each kind of step took.
+    /// The seconds that all steps of each kind took.
     private(set) var times: [String: Double] = [:]
-    /// The transaction ids, by the number of the step that bought them.
+    /// The transaction ids, by the number of the step that made them.
     var bought: [Int: String] = [:]
     var proofs: [Int: Proof] = [:]
     var sent: [Int: Sent] = [:]
     var post = Post()
-    /// The history's calendar, in milliseconds since 1970.
+    /// The present time of the history's calendar, in milliseconds since 1970.
     private(set) var now: Int64
     var backup: Backup?
     var catalogs = 0
@@ -111,7 +111,7 @@ final class Performance {
 
     static var clock: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
 
-    /// Moves the history's calendar on by `milliseconds`, to at most 1 ms before the present, but by at least 1 ms.
+    /// Moves the calendar forward by `milliseconds`, but at least by 1 ms, and at most to 1 ms before the real present.
     func passTime(_ milliseconds: Int64) {
         now = max(now + 1, min(now + milliseconds, Self.clock - 1))
         let now = now
@@ -134,18 +134,18 @@ final class Performance {
         }
         for trouble in troubles.open { await trouble.value }
         await makeWell()
-        // The late notifications that no step has delivered come now.
+        // Late notifications that no step has delivered arrive now.
         for notification in post.held { try await deliver(notification) }
         post.held = []
         if history.world["history"] == 1 { tellByHistory() }
         noteSubscriptions()
-        // The calendar now jumps to the present, also for Apple.
+        // The calendar jumps to the real present, also for the simulated Apple.
         now = Self.clock
         world.apple.inStore { $0.livedUntil = nil }
         facts.conditions.now = now
     }
 
-    /// Ends all faults, so that a history can be judged.
+    /// Ends all faults, so that the model can judge the history.
     func makeWell() async {
         try? await world.apple.setOutage(nil)
         world.apple.setErrorRate(0)
@@ -186,7 +186,7 @@ final class Performance {
         }
     }
 
-    /// Waits until every record is committed and the database owes nothing. Returns false if the time ran out.
+    /// Waits until every record is committed and no work is left in the database. Returns false if time runs out.
     @discardableResult
     func settle(seconds: Double) async -> Bool {
         let end = Date.now.addingTimeInterval(seconds)

@@ -1,15 +1,15 @@
 import Foundation
 import HistoryModel
 
-/// The result of a history.
+/// The result of playing a history.
 struct Outcome: Sendable {
     var differences: [Difference] = []
     var trace: [String] = []
     var submissions = 0
     var seconds = 0.0
-    /// The seconds of each part: the start, each kind of step, the judging, the end.
+    /// The seconds that each part took: the start, each kind of step, the judging, the end.
     var times: [String: Double] = [:]
-    /// A failure outside the worker, which leaves the history without a result; nil if there was none.
+    /// A failure that is not the worker's, so that the history has no result; nil if there was none.
     var trouble: String?
 
     var failed: Bool { !differences.isEmpty }
@@ -17,12 +17,12 @@ struct Outcome: Sendable {
 
 extension History {
     private static let longest = 75.0
-    /// The seconds for which the judge waits for Apple's notification history to be read. Apple may refuse an app for
-    /// ever.
+    /// The longest wait for the worker to read Apple's notification history, in seconds. Apple may refuse an app
+    /// forever.
     private static let longestReading = 40.0
 
     /// Plays the history in a new world, and judges the worker.
-    /// - Parameter patience: the seconds for which the judge watches a wrong state before it reports it.
+    /// - Parameter patience: the seconds for which a wrong state may last before it is reported.
     func play(on ground: Ground, keepsLog: Bool = false, patience: Double = 8) async -> Outcome {
         let began = Date.now
         var outcome = Outcome()
@@ -59,7 +59,7 @@ extension History {
         return outcome
     }
 
-    /// Waits until the worker is quiet and its state is right. Returns the differences that remain after `patience`.
+    /// Waits until the worker is idle and its state is correct. Returns the differences that remain after `patience`.
     private static func judge(_ performance: Performance, _ patience: Double) async throws -> [Difference] {
         let world = performance.world
         let began = Date.now
@@ -67,7 +67,7 @@ extension History {
         var (last, hurriedAt) = ("", began)
         var looks = 0
         let hasHistory = performance.history.world["history"] == 1
-        // After a put back, the worker notices it at its next checkpoint, and joins its group again.
+        // The worker notices a database that was put back at its next checkpoint, and then joins its group again.
         let patience =
             patience + (performance.facts.conditions.wasPutBack ? 20 : 0)
             + (hasHistory ? 8 : 0)
@@ -108,9 +108,10 @@ extension History {
                 let found = await look() ?? []
                 return found.isEmpty ? [Difference(unquiet: state)] : found
             }
-            // The judge ends the leases of killed workers and the long waits.
+            // The leases of killed workers and long waits end now, so that the judge does not wait for them.
             if waited > 4, Date.now.timeIntervalSince(hurriedAt) > 1.5 {
-                // All kills are over before the judging begins, so the rounds of dead workers are ended once.
+                // No kill comes after the judging has begun, so the leases on notification histories are ended only
+                // once.
                 await world.hurry(endsRounds: hurriedAt == began)
                 hurriedAt = Date.now
             }
@@ -120,7 +121,7 @@ extension History {
 }
 
 extension Event {
-    /// Returns the event as a line of the trace, or nil if no difference names its purchase or its submission.
+    /// Returns the event as a line of the trace; nil if no difference names its purchase or its submission.
     fileprivate func line(in differences: [Difference]) -> String? {
         let subject = transaction ?? text("original_transaction_id")
         let isTold = differences.contains { difference in

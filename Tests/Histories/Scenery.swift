@@ -2,14 +2,14 @@ import AppStoreSimulation
 import Foundation
 import HistoryModel
 
-/// The constants of every history: players, their Apple accounts, apps and products.
+/// The constants of all histories: players, Apple accounts, apps and products.
 enum Scenery {
     static let players = ["anna", "ben", "cleo", "dora"]
     static let accounts = 6
 
-    /// Returns a player's id, a UUID because one app takes account tokens for player ids. Two players' records go to
-    /// one partition, and the other two players' to the other. Numbers from `firstStranger` on are strangers, each a
-    /// player of its own.
+    /// Returns a player id. It is a UUID, because one app uses account tokens as player ids. The records of two players
+    /// go to one partition, and those of the other two to the other partition. Numbers from `firstStranger` on are
+    /// strangers.
     static func player(_ number: Int) -> String {
         guard number < firstStranger else {
             return "0f000000-0000-4000-8000-1" + String(repeating: "0", count: 11 - "\(number)".count) + "\(number)"
@@ -21,8 +21,8 @@ enum Scenery {
         (0..<players.count).first { self.player($0) == player }.map { players[$0] } ?? player
     }
 
-    /// Returns the player who owns an Apple account. Two of the players have two accounts, and each stranger has the
-    /// account of the same number.
+    /// Returns the player who owns an Apple account. Two players have two accounts. Each stranger has the account with
+    /// the stranger's number.
     static func payer(_ account: Int) -> String {
         player(account < firstStranger ? account % players.count : account)
     }
@@ -33,7 +33,7 @@ enum Scenery {
         let hasServerAPI: Bool
         let tokenIsPlayer: Bool
         let requiresToken: Bool
-        /// Whether receiptd finishes its purchases, and answers Apple about refund requests.
+        /// True if workers finish the app's purchases at Apple, and answer its refund requests.
         var reports = false
 
         func product(_ name: String) -> String { "\(bundleID).\(name)" }
@@ -57,7 +57,7 @@ enum Scenery {
             requiresToken: false, reports: true),
     ]
 
-    /// The products in the order of a step's choice `product`. The catalog does not know the last one until an operator
+    /// The products, by the number in a step's choice `product`. The catalog lacks the last one until an operator
     /// imports another catalog.
     static let products = ["gems", "gold", "builder", "month", "year", "comet"]
     static let plans: Set<String> = ["month", "year"]
@@ -80,8 +80,8 @@ enum Scenery {
             })
     }
 
-    /// Returns the catalog's text.
-    /// - Parameter knowsComet: whether the catalog has the product that it does not know at first.
+    /// Returns the text of the catalog.
+    /// - Parameter knowsComet: true to include the product that the first catalog lacks.
     static func catalog(knowsComet: Bool) -> String {
         "apps:\n"
             + apps.map { app in
@@ -110,7 +110,7 @@ enum Scenery {
             }.joined(separator: "\n") + "\n"
     }
 
-    /// Returns an app's rules for the model.
+    /// Returns the app for the model.
     static func rules(_ app: SoldApp) -> App {
         var rules = App(bundleID: app.bundleID)
         rules.hasServerAPI = app.hasServerAPI
@@ -126,13 +126,14 @@ enum Scenery {
     static let signing = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("seeds/signing")
 
-    /// Returns consumer properties. `sessionMilliseconds` is the time after which the group goes on without a killed
-    /// worker. The in-process broker wants at least 3,200 ms, and a real one by default 6,000 ms.
+    /// Returns the properties of consumers. `sessionMilliseconds` is the time after which the group gives a killed
+    /// worker's partitions to another. The in-process broker requires at least 3,200 ms, and a real one 6,000 ms by
+    /// default.
     static func consumer(sessionMilliseconds: Int) -> String {
         "session.timeout.ms=\(sessionMilliseconds);heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
     }
 
-    /// Returns a worker's settings, with short times so that waiting work goes on within seconds.
+    /// Returns the settings of a worker. Their times are short, so that waiting work continues within seconds.
     static func settings(_ history: History) -> [String: String] {
         var settings = [
             "APPLE_ROOT_CERTIFICATES_FILE": signing.appendingPathComponent("root.pem").path,
@@ -145,7 +146,8 @@ enum Scenery {
             "LOG_LEVEL": "info", "CONSUMPTION_WAIT_SECONDS": "1",
             "KAFKA_PROPERTIES": consumer(sessionMilliseconds: 3200) + ";max.in.flight=1",
         ]
-        // The worker refuses a test root beside Apple's own addresses. Each world replaces these with its own.
+        // The worker refuses a test's root certificate together with Apple's addresses. Each world sets its own
+        // addresses.
         for name in [
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL", "APPLE_VERIFY_RECEIPT_SANDBOX_URL",
             "APPLE_SERVER_API_PRODUCTION_URL",

@@ -1,7 +1,7 @@
 import Foundation
 import HistoryModel
 
-/// Plays many histories side by side, and reports the result.
+/// Plays many histories at the same time, and reports their results.
 final class Session {
     private struct Named: Sendable {
         let name: String
@@ -27,7 +27,7 @@ final class Session {
         generator = try options.draw.generator(seed: seed)
     }
 
-    /// Plays the kept and the drawn histories.
+    /// Plays the stored histories and the random ones.
     /// - Returns: the number of histories that differ from the contract.
     func run() async throws -> Int {
         say("histories: seed \(seed), \(options.width) side by side")
@@ -66,8 +66,8 @@ final class Session {
         return failed.count
     }
 
-    /// Plays the drawn histories that differed again, one at a time, and forgets those that do not differ again. On a
-    /// busy machine a history may differ only because everything in it was late.
+    /// Plays each random history that differed once more, one at a time, and drops those that do not differ again. On a
+    /// busy machine a history may differ only because everything was late.
     private func playAgain() async {
         guard options.again > 0 else { return }
         var confirmed: [(named: Named, outcome: Outcome)] = []

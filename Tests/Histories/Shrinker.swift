@@ -1,14 +1,14 @@
 import Foundation
 import HistoryModel
 
-/// Shortens a history that fails. It leaves out steps and then choices as long as the history still breaks one of the
-/// same rules.
+/// Shortens a history that fails. It removes steps and then choices, as long as the history still breaks one of the
+/// rules that it broke at first.
 struct Shrinker {
     let ground: Ground
-    /// The seconds after which the shrinker tries no more. It returns the shortest history by then.
+    /// The seconds after which the shrinker stops, and returns the shortest history so far.
     var seconds = 240.0
-    /// The number of histories that are played side by side. A larger number slows all of them, and hides faults that
-    /// depend on an instant.
+    /// The number of histories that are played at the same time. A larger number slows all of them down, and hides
+    /// faults that depend on a moment.
     let width: Int
 
     func shrink(_ history: History, rules: Set<Difference.Rule>) async -> History {
@@ -44,7 +44,7 @@ struct Shrinker {
         }
     }
 
-    /// Returns the first of `tries` that still fails, or nil. It plays each of them at most twice.
+    /// Returns the first of `tries` that still fails; nil if none does. Plays each at most twice.
     private func first(of tries: [History], _ rules: Set<Difference.Rule>, until end: Date) async -> History? {
         for start in stride(from: 0, to: tries.count, by: width) where Date.now < end {
             let batch = Array(tries[start..<min(start + width, tries.count)])

@@ -3,20 +3,20 @@ import HistoryModel
 import Kafka
 import Postgres
 
-/// Looks at the worker from outside: at its offsets, its rows and its leases.
+/// Observes the worker from outside: its offsets, rows and leases.
 extension World {
-    /// Returns the number of records of both inbound topics that no worker has committed; nil if the broker does not
+    /// Returns the number of records of both inbound topics after the committed offsets; nil if the broker does not
     /// answer.
     func lag() async -> Int64? { await lagReader.look()?.lag }
 
-    /// Returns the submissions' committed offsets by partition; nil if the broker does not answer.
+    /// Returns the committed offsets of the submissions topic by partition; nil if the broker does not answer.
     func committed() async -> [Int32: Int64]? {
         guard let look = await lagReader.look() else { return nil }
         let own = look.committed.filter { $0.key.topic == submissions }
         return Dictionary(own.map { ($0.key.partition, $0.value) }) { first, _ in first }
     }
 
-    /// Returns the places of the submissions that the database has decided or parked; nil if the database does not
+    /// Returns the positions of submissions that the database has as decided or parked; nil if the database does not
     /// answer.
     func storedPlaces() async -> Set<Place>? {
         try? await looking.run { [submissions] session in
@@ -33,7 +33,8 @@ extension World {
         }
     }
 
-    /// Returns the database's remaining work as a text, empty if there is none; nil if the database does not answer.
+    /// Returns the work that is left in the database as text, empty if there is none; nil if the database does not
+    /// answer.
     func owed() async -> String? {
         try? await looking.run { session in
             let rows = try session.execute(
@@ -55,7 +56,7 @@ extension World {
         }
     }
 
-    /// Returns the rows of `subscriptions` by original transaction id.
+    /// Returns the rows of `subscriptions`, by original transaction id.
     func subscriptions() async throws -> [String: SubscriptionFact] {
         try await looking.run { session in
             let rows = try session.execute(
@@ -72,7 +73,7 @@ extension World {
         }
     }
 
-    /// Returns the notification histories that no worker has read up to a time, empty if there are none; nil if the
+    /// Returns the notification histories that no worker has read up to `time`, empty if there are none. Nil if the
     /// database does not answer.
     /// - Parameter time: milliseconds since 1970.
     func unreadHistories(before time: Int64) async -> String? {
@@ -92,10 +93,10 @@ extension World {
         }
     }
 
-    /// Makes parked submissions, finishes and refund requests due, and ends all leases, as those of killed workers would
-    /// end in a while.
-    /// - Parameter endsRounds: whether it also ends the leases of notification histories. A living worker that loses
-    ///   such a lease begins its round again.
+    /// Makes parked submissions, finishes and refund requests due. Ends all leases, because those of killed workers
+    /// would last for minutes.
+    /// - Parameter endsRounds: true to end also the leases on notification histories. A running worker that loses such
+    ///   a lease begins its round again.
     func hurry(endsRounds: Bool) async {
         let leased = ["parked", "holds", "announced_purchases", "subscriptions", "outbox"].map {
             "UPDATE \($0) SET leased_until = now() - interval '1 s' WHERE leased_until > now()"
@@ -109,7 +110,7 @@ extension World {
         }
     }
 
-    /// Returns whether a worker has leased a row that is due.
+    /// Returns true if a worker has leased a row.
     func isAnyLeased() async -> Bool {
         let leased = ["parked", "holds", "announced_purchases", "subscriptions"].map {
             "EXISTS (SELECT FROM \($0) WHERE leased_until > now())"
@@ -121,7 +122,7 @@ extension World {
             }) ?? false
     }
 
-    /// What Apple has heard: the finished transactions, and the answers about refund requests.
+    /// Returns the finished transactions and the answers to refund requests that Apple got.
     func reported() -> (finished: Set<String>, answers: [String: [ConsumptionAnswer]]) {
         apple.inStore { store in
             (

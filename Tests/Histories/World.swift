@@ -22,7 +22,7 @@ final class World: Sendable {
     let producer: KafkaProducer
     let outcomes: OutcomeReader
     let lagReader: LagReader
-    /// The pool for repeated looks at the database.
+    /// The connections with which the runner observes the database.
     let looking: PostgresPool
     let settings: [String: String]
     let prefix: String
@@ -34,7 +34,7 @@ final class World: Sendable {
     var notifications: String { prefix + "app-store-notifications" }
     private let started = Mutex(0)
 
-    /// Returns the log file of the worker that was started as number `number`, from 1.
+    /// Returns the log file of a worker. `number` counts the workers that were started, from 1.
     private func logFile(_ number: Int) -> URL { ground.directory.appendingPathComponent("\(name)-\(number).log") }
     var logFiles: String { logFile(1).path.replacing("-1.log", with: "-*.log") }
 
@@ -62,7 +62,7 @@ final class World: Sendable {
             broker = nil
             servers = given
             let properties = KafkaProperties([("bootstrap.servers", given)])
-            // A history's records are up to 400 days old. With its default retention, the broker would delete them
+            // The records of a history are up to 400 days old. A broker with its default retention would delete them
             // unread.
             try TopicAdministration.create(
                 topics, settings: ["retention.ms": "-1"], properties: properties, timeoutMilliseconds: 30_000)
@@ -126,10 +126,10 @@ final class World: Sendable {
 
     var runningWorkers: Int { workers.withLock { $0.count(where: \.isRunning) } }
 
-    /// The variables of this process that plant faults in the worker.
+    /// The environment variables of this process that plant faults in workers.
     private static let inherited = ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("RECEIPTD_") }
 
-    /// Kills the worker that `choice` selects, and starts another.
+    /// Kills the worker that `choice` selects, and starts a new one.
     func kill(_ choice: Int) async throws {
         let victim = workers.withLock { all -> ChildProcess? in
             all.removeAll { !$0.isRunning }
@@ -145,8 +145,8 @@ final class World: Sendable {
         try await ground.command(arguments, settings)
     }
 
-    /// Sends a record, and returns its place.
-    /// - Parameter time: the record's time in milliseconds since 1970; nil takes the producer's clock, -1 sends none.
+    /// Publishes a record, and returns its position.
+    /// - Parameter time: the record's time in milliseconds since 1970; nil for the producer's clock; -1 for no time.
     func send(_ topic: String, key: String, value: [UInt8], time: Int64?) async throws -> Place {
         let delivery = try await producer.send(
             ProducerRecord(
@@ -155,8 +155,8 @@ final class World: Sendable {
         return Place(partition: delivery.topicPartition.partition, offset: delivery.offset)
     }
 
-    /// Runs `body`, which must end soon after its cancellation. Throws its error, or a fault if the broker's process
-    /// ends: a wait for that broker could last for ever.
+    /// Runs `body`, which must end soon after a cancellation. Throws the error of `body`, or a fault if the broker's
+    /// process ends. Without this, a wait for a dead broker could last forever.
     func whileItLasts<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
         guard let broker else { return try await body() }
         return try await withThrowingTaskGroup(of: Value?.self) { tasks in
@@ -167,7 +167,7 @@ final class World: Sendable {
                 return nil
             }
             if let value = try await tasks.next() ?? nil, broker.isRunning { return value }
-            // Closing the producer ends a send that is under way, which cancellation alone does not.
+            // Closing the producer ends a send that is under way. Cancellation alone does not.
             try await blocking { [producer] in producer.close(flushMilliseconds: 0) }
             throw History.Fault(description: "the broker has died")
         }
