@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A signal that wakes a test after each change of a double. The doubles of one test share one signal and raise the
-/// signal at every change (`Shared`), so concurrent tests do not wake each other.
+/// Wakes a test after each change of a double. The doubles of one test share one signal, and raise it at every change
+/// (`Shared`). So tests that run at the same time do not wake each other.
 public final class ChangeSignal: Sendable {
     private struct State {
         var waiters: [Int: AsyncStream<Void>.Continuation] = [:]
@@ -12,22 +12,22 @@ public final class ChangeSignal: Sendable {
 
     public init() {}
 
-    /// Wakes the waiting tests. The change must already be visible.
+    /// Wakes the waiting tests. The change must be visible before the call.
     public func raise() {
         state.withLock { state in
             for waiter in state.waiters.values { waiter.yield() }
         }
     }
 
-    /// Returns when the condition holds. The function checks the condition at once and after each change, so the
-    /// condition may read only doubles that raise this signal. The limit only ends a test that would hang.
-    /// - Parameter what: names the condition in the error. `until` evaluates the text only after the limit, so the text
-    ///   may describe the state then.
+    /// Returns once the condition is true. Checks it at once, and again after each change, so it may read only doubles
+    /// that raise this signal. The limit only ends a test that would wait forever.
+    /// - Parameter what: the condition's name in the error. It is evaluated only after the limit, so it may describe
+    ///   the state at that time.
     public func until(
         _ what: @autoclosure () -> String, within limit: Duration = .seconds(60), file: StaticString = #fileID,
         line: UInt = #line, _ condition: () throws -> Bool
     ) async throws {
-        // The buffer keeps a change between a check and the next wait, so many changes cause one more check.
+        // The buffer keeps a change between a check and the next wait. Several changes together cause one more check.
         let (changes, waiter) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = enter(waiter)
         defer { leave(number) }

@@ -1,4 +1,4 @@
-/// The error of a wait whose condition did not hold before the limit.
+/// A condition was not true before the limit.
 public struct DeadlinePassed: Error, CustomStringConvertible {
     public let description: String
 
@@ -7,8 +7,8 @@ public struct DeadlinePassed: Error, CustomStringConvertible {
     }
 }
 
-/// Polls until the condition holds. Tests use this for effects of another process, a database or a client, which no
-/// signal announces; for doubles they use `ChangeSignal`. The limit is generous and only ends a test that would hang.
+/// Polls until the condition is true. Tests use it for effects in another process, a database or a client, which raise
+/// no signal. For doubles they use `ChangeSignal`. The limit only ends a test that would wait forever.
 public func eventually(
     _ what: String = "the condition", within limit: Duration = .seconds(60),
     every interval: Duration = .milliseconds(10),

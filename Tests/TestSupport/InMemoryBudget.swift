@@ -1,9 +1,9 @@
 import Fulfillment
 import Synchronization
 
-/// The replicas' shared budget of requests to Apple, within one process.
+/// The budget of requests to Apple that replicas share, for replicas in one process.
 public final class InMemoryBudget: AppleBudget {
-    /// The longest hold of a scope in the database.
+    /// The longest time for which a scope is blocked, in seconds.
     private static let longestHoldSeconds = 3600.0
 
     private struct Row {
@@ -12,7 +12,8 @@ public final class InMemoryBudget: AppleBudget {
     }
 
     private let rows = Mutex<[AppleScope: Row]>([:])
-    /// Streams of each newly held scope and of each look at all scopes, for one reader.
+    /// A stream of each scope that becomes blocked. The next one is a stream of the reads of all scopes. Each is for
+    /// one reader.
     public let held = AsyncStream.makeStream(of: AppleScope.self)
     public let looks = AsyncStream.makeStream(of: Void.self)
 

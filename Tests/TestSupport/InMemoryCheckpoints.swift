@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Checkpoints in memory, which a test can make fall back or fail.
+/// Checkpoints in memory. A test can restore earlier ones, and make reads and writes fail.
 public final class InMemoryCheckpoints: OffsetCheckpoints {
     private struct State {
         var history = DatabaseHistory("first")
@@ -11,12 +11,12 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         var lostClaims: LostClaims?
         var claimsAsked = 0
         var isAway = false
-        /// The numbers of next reads and writes that fail.
+        /// The number of next reads that fail; `failingWrites` is that of writes.
         var failingReads = 0
         var failingWrites = 0
         /// The number of next writes of lost decisions that fail.
         var failingKeeps = 0
-        /// Writes wait while this is set.
+        /// True while writes wait.
         var holdsWrites = false
         var heldWrites = 0
     }
@@ -27,14 +27,14 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
     private let submissions: String
 
     /// - Parameters:
-    ///   - submissions: the topic of the properties, and of the reads and writes that a test makes fail.
+    ///   - submissions: the topic to which the properties and the failures apply.
     ///   - changes: the signal that the test's doubles share.
     public init(submissions: String = "receipt-submissions", changes: ChangeSignal = ChangeSignal()) {
         self.submissions = submissions
         state = Shared(State(), changes)
     }
 
-    /// The next offset of a partition of the submissions topic.
+    /// Returns the next offset of a partition of the submissions topic.
     public subscript(partition: Int32) -> Int64? { state.read { $0.rows[submissions]?[partition]?.nextOffset } }
 
     public var rows: [Int32: OffsetCheckpoint] { state.read { $0.rows[submissions] ?? [:] } }
@@ -49,7 +49,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
     public func failNextKeeps(_ count: Int) { state.update { $0.failingKeeps = count } }
     public func failNextWrites(_ count: Int) { state.update { $0.failingWrites = count } }
 
-    /// Makes writes wait, or lets the waiting writes go.
+    /// Makes writes wait, or lets the waiting writes continue.
     public func holdWrites(_ holds: Bool) { state.update { $0.holdsWrites = holds } }
     public var heldWrites: Int { state.read { $0.heldWrites } }
 
@@ -60,8 +60,8 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         try await state.until("writes are let go") { !$0.holdsWrites }
     }
 
-    /// Replaces all rows by `rows`.
-    /// - Parameter isNoticeable: true if the database's history changes, as after a start or a new timeline.
+    /// Replaces all rows, as a restore does.
+    /// - Parameter isNoticeable: true if the database's history changes, as after a start or on a new timeline.
     public func fallBack(to rows: [Int32: OffsetCheckpoint], isNoticeable: Bool = true) {
         state.update { state in
             if isNoticeable { state.history = DatabaseHistory(state.history.text + "'") }
@@ -106,7 +106,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         }
     }
 
-    /// The number of reads of lost claims.
+    /// The number of reads of lost claims so far.
     public var claimsAsked: Int { state.read(\.claimsAsked) }
 
     public func entered(_ claims: LostClaims) async throws {

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// Places of notification histories in memory. No worker dies here, so no place becomes suspect.
+/// The places of workers in notification histories, in memory. No worker dies here, so no place becomes suspect.
 public final class InMemoryHistoryPlaces: HistoryPlaces {
     private struct Row {
         var place: HistoryPlace

@@ -19,7 +19,7 @@ struct AnnouncedRow {
 
     var isOpen: Bool { state == .waiting || isUnclaimed }
     var isUnclaimed: Bool { state == .decided(.unclaimed) || state == .decided(.ignored) }
-    /// True while a hold claims the purchase. The hold may end without a grant.
+    /// True while a hold has the claim on the purchase. The hold may end without a grant.
     var isHeld: Bool { hasEvidence && (state == .decided(.held) || state == .decided(.claimed)) }
 
     mutating func becomeDue() {
@@ -50,12 +50,12 @@ struct AnnouncedRows {
     var rows: [StoreTransactionID: AnnouncedRow] = [:]
     var accounts: [AccountTokenKey: ReceivedAccount] = [:]
     var grantsSince: [BundleID: Timestamp] = [:]
-    /// True after the wait for a submission ended for all earlier purchases.
+    /// True if all purchases so far have waited long enough for a submission.
     var isPatienceOver = false
     /// The subscriptions without an owner.
     var unownedSubscriptions: [StoreTransactionID: UnownedSubscription] = [:]
 
-    /// Makes the purchase due again, or ends the purchase with `reason`, after its hold ended without a grant.
+    /// After a hold has ended without a grant, makes the purchase due again, or ends it with `reason`.
     mutating func reopen(_ transaction: StoreTransactionID, refusedFor reason: Reason?) {
         guard let row = rows[transaction], row.isHeld else { return }
         rows[transaction]?.becomeDue()
@@ -102,7 +102,7 @@ extension InMemoryLedger: AnnouncedPurchases {
         state.update { state in
             for app in catalog.apps.values
             where app.announcements.missedPurchases == .grant && state.announced.grantsSince[app.bundleID] == nil {
-                // The default is long ago. A test that needs another time sets the time.
+                // The default is a long time ago. A test may set another time.
                 state.announced.grantsSince[app.bundleID] = Timestamp(milliseconds: 0)
             }
             let due = state.announced.rows.filter { _, row in
@@ -157,7 +157,7 @@ extension InMemoryLedger: AnnouncedPurchases {
         state.update { state in leased.compactMap { state.deliver($0, under: catalog, at: now) } }
     }
 
-    /// Enters purchases as a notification does.
+    /// Adds purchases as a notification does.
     public func announce(_ purchases: [AnnouncedPurchase]) {
         state.update { state in
             for var purchase in purchases where state.announced.rows[purchase.purchase.transactionID] == nil {
@@ -175,14 +175,14 @@ extension InMemoryLedger: AnnouncedPurchases {
         }
     }
 
-    /// Ends every announced purchase's wait for a submission.
+    /// Ends the wait of every announced purchase for a submission.
     public func endPatience() { state.update { $0.announced.isPatienceOver = true } }
 
     public func player(of token: AccountTokenKey) -> PlayerID? {
         state.read { $0.announced.accounts[token]?.account.player }
     }
 
-    /// Returns whether the worker looked at the announced purchase and found no player.
+    /// Returns true if the worker has found no player for the announced purchase.
     public func isUnclaimed(_ transaction: StoreTransactionID) -> Bool {
         state.read { $0.announced.rows[transaction]?.isUnclaimed ?? false }
     }
@@ -217,7 +217,7 @@ extension InMemoryLedger: PlayerAccounts {
 }
 
 extension AnnouncedRows {
-    /// Returns whether the row is due and not leased.
+    /// Returns true if the row is due and not leased.
     fileprivate func isDue(_ row: AnnouncedRow, under catalog: Catalog) -> Bool {
         guard row.lease == nil else { return false }
         if row.state == .waiting { return !row.awaitsSubmission || isPatienceOver }

@@ -7,7 +7,7 @@ struct FinishEntry {
     var isDue = true
     var isPastItsTime = false
     var tries = 0
-    /// The delays, in seconds, by which the worker put the delivery off.
+    /// The delays that the worker set, in seconds.
     var delays: [Double] = []
     var lease: Int64?
     var result: FinishResult?
@@ -27,7 +27,7 @@ extension InMemoryLedger: OwedFinishes {
         }
     }
 
-    /// Puts the delivery off until the test ends all leases.
+    /// Postpones the delivery until the test ends all leases.
     public func putOff(_ finish: LeasedFinish, seconds: Double) async throws {
         state.update { state in
             let other = state.nextLease()
@@ -52,15 +52,15 @@ extension InMemoryLedger: OwedFinishes {
         state.update { state in for id in state.finishes.keys { state.finishes[id]?.lease = nil } }
     }
 
-    /// Ages the rows by a week.
+    /// Makes the rows a week older.
     public func ageFinishes() {
         state.update { state in for id in state.finishes.keys { state.finishes[id]?.isPastItsTime = true } }
     }
 
-    /// The delays, in seconds, by which the worker put deliveries off.
+    /// The delays that the worker set, in seconds.
     public var finishDelays: [Double] { state.read { $0.finishes.values.flatMap(\.delays) } }
 
-    /// The result of each entered delivery; nil if it is open.
+    /// The result of each delivery; nil if it has none yet.
     public var finishResults: [StoreTransactionID: FinishResult?] { state.read { $0.finishes.mapValues(\.result) } }
 }
 
@@ -88,7 +88,7 @@ extension InMemoryLedger.State {
         }
     }
 
-    /// Nothing where the lease is over.
+    /// Changes the entry if the worker still has the lease.
     fileprivate mutating func change(_ finish: LeasedFinish, _ body: (inout FinishEntry) -> Void) {
         guard var entry = finishes[finish.transactionID], entry.lease == finish.lease else { return }
         body(&entry)

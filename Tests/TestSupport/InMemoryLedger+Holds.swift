@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// One player's wait for one transaction.
+/// The key of a hold: a transaction and a player.
 struct HoldKey: Hashable, Comparable {
     let transaction: StoreTransactionID
     let player: PlayerID
@@ -133,7 +133,7 @@ extension InMemoryLedger: HeldPurchases {
     }
 
     /// Releases a hold, as an operator's `receiptd holds release` does.
-    /// - Parameter player: nil for all players with a hold of the transaction.
+    /// - Parameter player: the player; nil for all players with a hold on the transaction.
     public func releaseByOperator(_ transaction: StoreTransactionID, of player: PlayerID? = nil) {
         state.update { state in
             for (key, row) in state.holds where key.transaction == transaction && key.player == player ?? key.player {
@@ -205,7 +205,7 @@ extension InMemoryLedger.State {
         holds[hold.key] = row
     }
 
-    /// Frees the claim of the hold's original, unless a grant or another hold of the player has the same original.
+    /// Deletes the claim on the hold's original transaction, unless the player has a grant or another hold of it.
     private mutating func freeClaim(of hold: LeasedHold) {
         let isGranted = refunds.grants.values.contains { $0.originalTransactionID == hold.originalTransactionID }
         let player = hold.submission.playerID

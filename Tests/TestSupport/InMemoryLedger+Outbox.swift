@@ -45,7 +45,7 @@ extension InMemoryLedger: UnpublishedEvents {
         }
     }
 
-    /// Hands events over to any worker, as operators' commands do.
+    /// Lets any worker publish the events, as operators' commands do.
     public func handOver(_ events: [NameBasedUUID]) {
         state.update { state in
             for index in state.outbox.indices
@@ -66,7 +66,7 @@ extension InMemoryLedger: UnpublishedEvents {
         state.read { $0.offsets[Partition(topic: topic, number: partition)] }
     }
 
-    /// Adds events that another replica decided and did not publish.
+    /// Adds events that another replica has decided and not published.
     public func owe(
         _ events: [OutcomeEvent], topic: String, partition: Int32, highestOffset: Int64, ageSeconds: Double = 0
     ) {
@@ -81,7 +81,7 @@ extension InMemoryLedger: UnpublishedEvents {
         }
     }
 
-    /// Ages the outbox by a minute, so that no worker still publishes its events itself.
+    /// Makes the outbox a minute older, so that any worker may publish its events.
     public func ageOutbox() {
         state.update { state in
             for index in state.outbox.indices { state.outbox[index].createdAt -= .seconds(60) }

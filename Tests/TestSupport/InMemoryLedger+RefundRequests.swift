@@ -3,11 +3,11 @@ import NamesAndTimes
 
 struct RefundRequestEntry {
     let request: RefundRequest
-    /// Nil while the ledger does not know the request's transaction.
+    /// The player; nil while the ledger does not know the transaction.
     var player: PlayerID?
     var lease: Int64?
     var tries = 0
-    /// The delays, in seconds, by which the worker put the request off.
+    /// The delays that the worker set, in seconds.
     var delays: [Double] = []
     var result: ConsumptionResult?
     var answer: ConsumptionAnswer?
@@ -37,7 +37,7 @@ extension InMemoryLedger: OpenRefundRequests {
         }
     }
 
-    /// Puts the request off until the test ends all leases. With 0 seconds the request stays due.
+    /// Postpones the request until the test ends all leases. With 0 seconds it stays due.
     public func putOff(_ request: LeasedRefundRequest, seconds: Double, countsAsTry: Bool) async throws {
         state.update { state in
             let other = state.nextLease()
@@ -68,8 +68,8 @@ extension InMemoryLedger: OpenRefundRequests {
         return Durable(reports.map { _ in .entered }, in: nil)
     }
 
-    /// Enters a request as Apple's notification does. Returns nil if the transaction is unknown, or the request was
-    /// entered before.
+    /// Adds a request as Apple's notification does. Returns its event; nil if the transaction is unknown, or if the
+    /// request was added before.
     @discardableResult
     public func enter(_ request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
         state.update { $0.enter(request, at: now) }
@@ -82,12 +82,12 @@ extension InMemoryLedger: OpenRefundRequests {
         }
     }
 
-    /// The delays, in seconds, by which the worker put requests off.
+    /// The delays that the worker set, in seconds.
     public var refundRequestDelays: [Double] {
         state.read { $0.refundQuestions.requests.values.flatMap(\.delays) }
     }
 
-    /// The game's last report of a purchase's consumption.
+    /// Returns the game server's last report about a purchase.
     public func consumption(
         of transaction: StoreTransactionID, bundleID: BundleID
     ) -> ConsumptionReport.Content? {
@@ -95,7 +95,7 @@ extension InMemoryLedger: OpenRefundRequests {
         return state.read { $0.refundQuestions.reports[key] }
     }
 
-    /// Returns the result of a request, and Apple's answer.
+    /// Returns the result of a request, and the answer to Apple.
     public func ending(of id: Identifier) -> (result: ConsumptionResult, answer: ConsumptionAnswer?)? {
         state.read { state in
             state.refundQuestions.requests[id].flatMap { entry in entry.result.map { ($0, entry.answer) } }
@@ -120,12 +120,12 @@ extension InMemoryLedger.State {
         }
     }
 
-    /// Returns the transaction under which the request's period is granted or held.
+    /// Returns the transaction under which the period of the request is granted or held.
     private func ofPeriod(_ request: RefundRequest) -> StoreTransactionID? {
         request.period.flatMap { view.claims[$0]?.grantedTransaction }
     }
 
-    /// Returns the player of the hold. A hold that is not disputed comes first.
+    /// Returns the player of a hold. A hold that is not disputed is preferred.
     private func holder(_ request: RefundRequest) -> PlayerID? {
         [request.transactionID, ofPeriod(request)].compactMap(\.self).lazy.compactMap { transaction in
             let all = holds.filter {
@@ -141,7 +141,7 @@ extension InMemoryLedger.State {
         return findOwner(of: request, at: now)
     }
 
-    /// Sets the request's player. Returns nil if the ledger does not know the transaction.
+    /// Sets the player of a request. Returns nil if the ledger does not know the transaction.
     private mutating func findOwner(of request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
         let player =
             granted(request)?.player ?? holder(request)
@@ -194,7 +194,7 @@ extension InMemoryLedger.State {
     }
 }
 
-/// The players' requests at Apple, and the game's reports about them.
+/// The refund requests, and the game server's reports about consumption.
 struct RefundQuestions {
     var requests: [Identifier: RefundRequestEntry] = [:]
     var reports: [ConsumptionReportKey: ConsumptionReport.Content] = [:]

@@ -8,7 +8,7 @@ extension InMemoryLedger: NoticeLedger {
 }
 
 extension InMemoryLedger.State {
-    /// Enters a grant, so that a refund finds it.
+    /// Adds a grant, so that a later refund finds it.
     mutating func enter(_ grant: Settlement.NewGrant, of decision: PendingDecision) {
         let purchase = grant.purchase
         let granted = GrantedPurchase(
@@ -25,7 +25,7 @@ extension InMemoryLedger.State {
         if let period = decision.period(of: grant) { refunds.grantedUnder[period] = purchase.transactionID }
     }
 
-    /// Notes a refund for later grants, under every id of its period.
+    /// Stores a refund under every id of its period, for later grants.
     private mutating func noteRefund(_ notice: RefundNotice) {
         guard let known = refunds.states[notice.key] else { return }
         var keys = [notice.key]

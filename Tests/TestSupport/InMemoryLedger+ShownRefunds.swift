@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 
 extension AnnouncedRows {
-    /// Enters refunds that Apple's answer about another purchase shows.
+    /// Stores refunds that Apple's answer about another purchase lists.
     mutating func enter(_ shown: [NotifiedTransaction]) {
         for refund in shown {
             let id = refund.purchase.transactionID
@@ -30,7 +30,7 @@ extension AnnouncedPurchase {
 }
 
 extension HoldRow {
-    /// Enters a refund of a held announced purchase.
+    /// Stores the refund of a held announced purchase.
     fileprivate mutating func enter(_ shown: NotifiedTransaction) {
         guard decision.announced != nil, !suspicion.isSuspect else { return }
         let evidence = GenuineReceipt(
@@ -43,7 +43,7 @@ extension HoldRow {
 }
 
 extension InMemoryLedger.State {
-    /// Enters refunds of purchases that no player submitted and that have no grant.
+    /// Stores refunds of purchases that have no grant and that nobody submitted.
     mutating func enter(_ shown: [NotifiedTransaction]) {
         announced.enter(shown)
         for refund in shown {
@@ -53,7 +53,7 @@ extension InMemoryLedger.State {
         }
     }
 
-    /// Returns whether the purchase was published as granted and its grant is lost.
+    /// Returns true if the purchase was published as granted, and its grant is lost.
     func isPublished(_ told: AnnouncedPurchase) -> Bool {
         view.claims[told.purchase.originalTransactionID]?.names(told.purchase.transactionID) ?? false
     }

@@ -7,7 +7,7 @@ struct SubscriptionRow {
     var subscription: Subscription
     var receipt: [UInt8]?
     var lease: Int64?
-    /// The revision of a lost state's published event; nil if there is none, or a later event followed.
+    /// The revision of the last published event, if the database lost it; nil otherwise, and after a later event.
     var lostRevision: Int32?
 }
 
@@ -60,19 +60,19 @@ extension InMemoryLedger: FollowedSubscriptions {
         }
     }
 
-    /// Keeps a fact about a subscription that no player owns, as if a notification had named it.
+    /// Stores a fact about a subscription without an owner, as a notification does.
     public func keep(_ fact: SubscriptionFact) {
         state.update { $0.announced.unownedSubscriptions[fact.originalTransactionID] = UnownedSubscription(fact) }
     }
 
-    /// Follows a subscription as if a notification had named it.
+    /// Adds a subscription, as a notification does.
     public func follow(_ subscription: Subscription) {
         state.update {
             $0.subscriptions[subscription.originalTransactionID] = SubscriptionRow(subscription: subscription)
         }
     }
 
-    /// Sets whether reads of subscriptions fail.
+    /// Makes reads of subscriptions fail, or succeed again.
     public func setUnreadable(_ isUnreadable: Bool) { self.isUnreadable.withLock { $0 = isUnreadable } }
 
     private struct OutOfReach: Error {}
@@ -90,7 +90,7 @@ extension InMemoryLedger.State {
         return LeasedSubscription(row.subscription, receipt: row.receipt.map(Base64.encode), lease: lease)
     }
 
-    /// Changes the row and ends the lease if the worker still has the lease.
+    /// Changes the row and ends the lease, if the worker still has the lease.
     fileprivate mutating func change(_ leased: LeasedSubscription, _ body: (inout SubscriptionRow) -> Void) {
         guard var row = subscriptions[leased.originalTransactionID], row.lease == leased.lease else { return }
         body(&row)

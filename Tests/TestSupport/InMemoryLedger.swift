@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// A ledger in memory, with the same settlements on the same rows as PostgreSQL.
+/// A ledger in memory. With equal rows it gives the same settlements as PostgreSQL.
 public final class InMemoryLedger: PurchaseLedger {
     struct State {
         var view = State.emptyView
@@ -38,12 +38,12 @@ public final class InMemoryLedger: PurchaseLedger {
 
     let state: Shared<State>
 
-    /// Deletes all rows, as if the database were restored to its first state.
+    /// Deletes all rows, as a restore to the empty database does.
     public func forgetEverything() { state.update { $0 = State() } }
 
     /// True if reads of subscriptions fail.
     let isUnreadable = Mutex(false)
-    /// The clock by which subscriptions are due.
+    /// The clock that says which subscriptions are due.
     let clock: @Sendable () -> Timestamp
 
     /// - Parameter changes: the signal that the test's doubles share.
@@ -83,14 +83,14 @@ public final class InMemoryLedger: PurchaseLedger {
 }
 
 extension PublishedClaims {
-    /// Enters the claims of a fall back before which no player had a claim.
+    /// Adds claims, as if the database lost them and no player has one yet.
     public func enter(_ claims: [PublishedClaim]) async throws {
         try await enter(claims, noticedAt: Timestamp(milliseconds: 0))
     }
 }
 
 extension InMemoryLedger: PublishedClaims {
-    /// Enters the claims as PostgreSQL does. A claim in memory has no time, so it counts as older than every fall back.
+    /// Adds claims as PostgreSQL does. A claim in memory has no time, so it counts as older than any loss.
     public func enter(_ claims: [PublishedClaim], noticedAt: Timestamp) async throws {
         state.update { state in
             for claim in claims {

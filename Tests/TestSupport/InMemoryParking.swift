@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// A double of `ParkedSubmissions` in memory. It computes due times with the process's clock.
+/// Parked submissions in memory. Due times follow the process's clock.
 public final class InMemoryParking: ParkedSubmissions {
     private struct Row {
         let parked: ParkingSubmission
@@ -22,7 +22,7 @@ public final class InMemoryParking: ParkedSubmissions {
 
     /// - Parameters:
     ///   - changes: the signal that the test's doubles share.
-    ///   - mostUnprovenBytes: the limit for the bytes of parked proofs that are not proven.
+    ///   - mostUnprovenBytes: the most bytes of parked proofs that are not proven.
     public init(changes: ChangeSignal = ChangeSignal(), mostUnprovenBytes: Int = .max) {
         state = Shared(State(), changes)
         self.mostUnprovenBytes = mostUnprovenBytes
@@ -209,7 +209,7 @@ extension ParkingSubmission {
 }
 
 extension WaitingHistory {
-    /// The history without the time in memory, which a row does not hold.
+    /// The retry state without the time that only memory has.
     fileprivate var stored: WaitingHistory {
         var stored = WaitingHistory(
             failures: failures, doubts: doubts, firstFailureAt: firstFailureAt, parkings: parkings, tries: tries)

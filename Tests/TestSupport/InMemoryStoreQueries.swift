@@ -2,9 +2,9 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// A double of the App Store Server API, which answers from registered data and remembers the questions.
+/// A double of the App Store Server API. It answers from registered data, and records the requests.
 public final class InMemoryStoreQueries: StoreQueries {
-    /// The length of Apple's pages.
+    /// The number of entries on one of Apple's pages.
     public static let pageLength = 20
 
     public struct Asked: Sendable, Equatable {
@@ -44,7 +44,7 @@ public final class InMemoryStoreQueries: StoreQueries {
         case consumption
     }
 
-    /// A result of a question other than an answer.
+    /// The result of a request that Apple does not answer with data.
     public enum Failure: Sendable, Equatable {
         case notFound
         case refused(code: Int64)
@@ -82,8 +82,8 @@ public final class InMemoryStoreQueries: StoreQueries {
 
     // MARK: What it knows
 
-    /// Registers transactions. A customer's transactions share an `appTransactionID` or an original. A transaction
-    /// registered again replaces the earlier one.
+    /// Registers transactions. The transactions of one customer share an `appTransactionID` or an original transaction.
+    /// A transaction replaces an earlier one with its id.
     public func register(_ transactions: NotifiedTransaction...) {
         state.withLock { state in
             for transaction in transactions {
@@ -93,11 +93,12 @@ public final class InMemoryStoreQueries: StoreQueries {
         }
     }
 
-    /// Registers the answer to a question about `id`.
+    /// Registers the answer to a request about `id`.
     public func register(_ statuses: [SubscriptionStatus], of id: StoreTransactionID) {
         state.withLock { $0.statuses[id] = statuses }
     }
 
+    /// Registers a notification for the notification history.
     /// - Parameter body: `{"signedPayload": …}`.
     public func register(
         notification body: [UInt8], of bundleID: BundleID, in environment: StoreEnvironment = .production,
@@ -107,12 +108,12 @@ public final class InMemoryStoreQueries: StoreQueries {
         state.withLock { $0.notifications.append(sent) }
     }
 
-    /// Makes the next questions of the endpoint fail, one with each failure.
+    /// Makes the next requests to the endpoint fail, one with each failure.
     public func fail(_ endpoint: Endpoint, _ failures: Failure...) {
         state.withLock { $0.failures[endpoint, default: []] += failures }
     }
 
-    /// Makes all further questions of the endpoint fail; nil lets them succeed again.
+    /// Makes all further requests to the endpoint fail; nil lets them succeed again.
     public func failAlways(_ endpoint: Endpoint, _ failure: Failure?) {
         state.withLock { $0.lasting[endpoint] = failure }
     }
@@ -125,7 +126,7 @@ public final class InMemoryStoreQueries: StoreQueries {
         asked.map(\.question).filter { $0.endpoint == endpoint }
     }
 
-    /// Returns as soon as the questions so far meet the condition.
+    /// Returns once the requests so far satisfy the condition.
     public func waitUntil(_ isMet: @escaping @Sendable ([Asked]) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isMetAlready = state.withLock { state in
@@ -222,7 +223,7 @@ public final class InMemoryStoreQueries: StoreQueries {
         answer(.consumption(id, told), context) { $0.transaction(id, context).map { _ in true } }
     }
 
-    /// Returns whether `page` is a token that the function below never returned.
+    /// Returns true if `page` is a token that `page(of:_:)` never returns.
     private static func isUnknown(_ page: String?) -> Bool { page.map { Int($0) == nil } ?? false }
 
     private static func page<Element>(of all: [Element], _ page: String?) -> ([Element], next: String?) {

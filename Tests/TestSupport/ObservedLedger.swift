@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// The ledger in memory, which also keeps the decisions and acknowledgements that it got.
+/// A ledger in memory that records the decisions and acknowledgements that it gets.
 public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
     private struct State {
         var recorded: [PendingDecision] = []
@@ -37,7 +37,7 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
     public func watchFallBacks(_ tell: @escaping @Sendable () -> Void) { state.update { $0.tell = tell } }
     public var fallBackCount: Int { state.read { $0.fallBacks } }
 
-    /// Tells the worker of a fall back, as a new connection does.
+    /// Reports to the worker that the database lost data, as a new connection does.
     public func fallBack() {
         let tell = state.update { state in
             state.fallBacks += 1
@@ -46,12 +46,12 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
         tell()
     }
 
-    /// The submissions of a player in the order of their decisions.
+    /// Returns the submissions of a player in the order of their decisions.
     public func decided(_ player: PlayerID) -> [String] {
         state.read { $0.recorded.filter { $0.submission.playerID == player }.map(\.submission.submissionID.text) }
     }
 
-    /// Whether the database may have lost an earlier decision, for each of a player's decisions in their order.
+    /// Returns, for each decision about a player in its order, true if the database may have lost an earlier decision.
     public func decidedAgain(_ player: String) -> [Bool] {
         state.read { $0.recorded.filter { $0.submission.playerID.text == player }.map(\.isDecidedAgain) }
     }

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The state of an outage of Apple, which the test sets. The test also moves the outage's clock.
+/// The state of Apple, which the test controls, with a clock that the test moves.
 public final class Outage: AppleState {
     private struct State {
         var now = 0.0
@@ -9,12 +9,12 @@ public final class Outage: AppleState {
         var lastAnswer = -Double.infinity
     }
 
-    /// The answering time of the limits in front of Apple.
+    /// The seconds after Apple's last answer for which Apple counts as answering.
     private static let answeringSeconds = 60.0
 
     private let state: Shared<State>
 
-    /// Creates the state before the first request to Apple.
+    /// Makes the state before the first request to Apple.
     public init(changes: ChangeSignal = ChangeSignal()) { state = Shared(State(), changes) }
 
     /// Returns the state just after an answer of Apple.
@@ -33,7 +33,7 @@ public final class Outage: AppleState {
         }
     }
 
-    /// Ends the outage by an answer.
+    /// Ends the outage with an answer of Apple.
     public func end() {
         state.update { state in
             state.downBefore += state.downSince.map { state.now - $0 } ?? 0
@@ -44,14 +44,14 @@ public final class Outage: AppleState {
 
     public func pass(seconds: Double) { state.update { $0.now += seconds } }
 
-    /// Begins an outage, and ends the outage after `seconds`.
+    /// Begins an outage, and ends it after `seconds`.
     public func last(seconds: Double) {
         begin()
         pass(seconds: seconds)
         end()
     }
 
-    /// True while Apple is down. Each read also wakes waiting tests. The worker reads this after each failed try.
+    /// True while Apple fails. The worker reads this after each failed try, and each read wakes waiting tests.
     public var isDown: Bool { state.update { $0.downSince != nil } }
     public var downSeconds: Double {
         state.update { state in state.downBefore + (state.downSince.map { state.now - $0 } ?? 0) }

@@ -1,7 +1,7 @@
 import Fulfillment
 import Synchronization
 
-/// A parser of notifications with the test's results. An unknown body is no notification.
+/// A parser of notifications that returns the results that the test set. Any other body is no notification.
 public final class ScriptedNotifications: NotificationParser {
     private let readings = Mutex<[[UInt8]: NotificationReading]>([:])
 

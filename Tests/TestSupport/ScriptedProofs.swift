@@ -1,19 +1,19 @@
 import Fulfillment
 import Synchronization
 
-/// A parser of proofs with the test's results. An unknown proof is not provable if it looks like a receipt, else
-/// malformed.
+/// A parser of proofs that returns the results that the test set. Any other proof is not provable if it looks like a
+/// receipt, and malformed if it does not.
 public final class ScriptedProofs: ProofParser {
     private let readings = Mutex<[Digest256: ProofReading]>([:])
     private let ofEvery: ProofReading?
     private let spared = Atomic(0)
 
-    /// - Parameter ofEvery: the result for every unknown proof.
+    /// - Parameter ofEvery: the result for all other proofs; nil for the default.
     public init(ofEvery: ProofReading? = nil) {
         self.ofEvery = ofEvery
     }
 
-    /// Receipts whose signatures were of no use.
+    /// The number of receipts whose signature was not provable.
     public var unproven: Int { spared.load(ordering: .relaxed) }
 
     public func read(_ proof: Submission.Proof, as reading: ProofReading) {

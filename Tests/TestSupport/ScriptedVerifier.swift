@@ -1,9 +1,9 @@
 import Fulfillment
 import NamesAndTimes
 
-/// A verifier without a network. The verifier gives each proof the scripted answers in order, and repeats the last
-/// one. A test may hold answers back. Like Apple, the verifier refuses an unknown receipt as malformed, unless the
-/// test gives another answer.
+/// A verifier without a network. For each proof it gives the answers of a script in order, and repeats the last one. A
+/// test may delay answers. Without a script it answers, as Apple does, that the receipt is malformed, unless the test
+/// sets another answer.
 public final class ScriptedVerifier: ReceiptVerifier {
     private struct State {
         var scripts: [String: [AppleAnswer]] = [:]
@@ -21,8 +21,8 @@ public final class ScriptedVerifier: ReceiptVerifier {
 
     /// - Parameters:
     ///   - changes: the signal that the test's doubles share.
-    ///   - name: the test's name for a proof; if nil, the receipt or the transaction's id itself.
-    ///   - unscripted: the answer to a proof without a script, by the proof's name.
+    ///   - name: returns the test's name for a request; nil for the receipt or the transaction id itself.
+    ///   - unscripted: returns the answer about a proof without a script, from the proof's name.
     public init(
         changes: ChangeSignal = ChangeSignal(), name: (@Sendable (VerificationRequest) -> String)? = nil,
         unscripted: @escaping @Sendable (String) -> AppleAnswer = { _ in .refused(.malformed) }
@@ -32,12 +32,12 @@ public final class ScriptedVerifier: ReceiptVerifier {
         self.unscripted = unscripted
     }
 
-    /// Scripts the answers to a proof, in order. The verifier repeats the last answer.
+    /// Sets the answers about a proof, in order. The verifier repeats the last one.
     public func script(_ name: String, _ answers: [AppleAnswer]) {
         state.update { $0.scripts[name] = answers }
     }
 
-    /// Scripts the answers that all proofs without their own script share.
+    /// Sets the answers about all proofs that have no script of their own.
     public func answer(_ answers: AppleAnswer...) { state.update { $0.ofEvery = answers } }
 
     public func hold(_ names: String...) {
@@ -52,12 +52,12 @@ public final class ScriptedVerifier: ReceiptVerifier {
         for continuation in waiting { continuation.resume(returning: true) }
     }
 
-    /// Sets the function that the verifier calls with each request.
+    /// Sets a function that the verifier calls with each request.
     public func onAsk(_ body: @escaping @Sendable (VerificationRequest) -> Void) { state.update { $0.onAsk = body } }
 
-    /// The requests in order.
+    /// The requests so far, in order.
     public var requests: [VerificationRequest] { state.read(\.requests) }
-    /// The names asked for, in order.
+    /// The names of the proofs in the requests so far, in order.
     public var asked: [String] { state.read(\.asked) }
     public func count(_ name: String) -> Int { asked.count { $0 == name } }
 
@@ -77,7 +77,7 @@ public final class ScriptedVerifier: ReceiptVerifier {
         return answer ?? unscripted(name)
     }
 
-    /// Returns the next answer; nil if there is no answer.
+    /// Returns the next answer; nil if there is none.
     private static func next(of answers: inout [AppleAnswer]) -> AppleAnswer? {
         answers.count > 1 ? answers.removeFirst() : answers.first
     }
@@ -101,7 +101,7 @@ public final class ScriptedVerifier: ReceiptVerifier {
 }
 
 extension VerificationRequest.Subject {
-    /// The receipt or the transaction's id.
+    /// The receipt, or the transaction id.
     fileprivate var text: String {
         switch self {
         case .receipt(let receipt, _): receipt

@@ -1,5 +1,5 @@
-/// A SplitMix64 generator (https://prng.di.unimi.it/splitmix64.c). The same seed gives the same numbers, so a failure
-/// can be repeated.
+/// A SplitMix64 generator (https://prng.di.unimi.it/splitmix64.c). Equal seeds give equal numbers, so that a test can
+/// repeat a failure.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -13,12 +13,12 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
         return mixed ^ mixed >> 31
     }
 
-    /// Returns an integer of `0..<bound`; `bound` is positive.
+    /// Returns a random integer from `0..<bound`. `bound` must be positive.
     public mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
-    /// Returns one of `elements`, which are not empty.
+    /// Returns a random element. `elements` must not be empty.
     public mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 
-    /// Returns true in `percent` of a hundred calls.
+    /// Returns true with a probability of `percent`.
     public mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 }

@@ -13,10 +13,10 @@ public final class Shared<Value: Sendable>: Sendable {
 
     public var value: Value { state.withLock { $0 } }
 
-    /// Looks at the value without a copy.
+    /// Passes the value to `look`, and returns its result.
     public func read<Result: Sendable>(_ look: (Value) -> Result) -> Result { state.withLock { look($0) } }
 
-    /// Changes the value and raises the signal, even if the value stays the same.
+    /// Changes the value, and raises the signal even if the value stays equal.
     @discardableResult
     public func update<Result: Sendable, Failure: Error>(
         _ change: (inout Value) throws(Failure) -> Result
@@ -27,7 +27,7 @@ public final class Shared<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns when the value is as wanted.
+    /// Returns once `isAsWanted` is true of the value.
     public func until(
         _ what: @autoclosure () -> String, within limit: Duration = .seconds(60), file: StaticString = #fileID,
         line: UInt = #line, _ isAsWanted: (Value) throws -> Bool
