@@ -5,7 +5,7 @@ import NIOPosix
 /// A simulated App Store: an HTTP server on this machine. It answers verifyReceipt and the App Store Server API as
 /// Apple does, and fails in all the ways in which Apple was seen to fail.
 ///
-/// The first of these that exists decides the answer to a request:
+/// The answer to a request comes from the first part of this list that exists:
 ///
 /// 1. the outage of the environment
 /// 2. the error rate of the environment, which chooses requests by chance

@@ -1,8 +1,8 @@
 import Foundation
 
 /// The simulated App Store's answers to successive requests. The n-th request for a receipt gets the n-th step, and all
-/// later requests get the last step. Requests to both endpoints count together. If some step names an environment, each
-/// environment has a count and steps of its own.
+/// later requests get the last step. Requests to Production and to the sandbox count together. If some step names an
+/// environment, each environment has a count and steps of its own.
 ///
 /// In JSON a behaviour is an array of steps (see `SimulatedStep`):
 /// `[{"answer":"status","status":21005,"times":2},"genuine"]`

@@ -1,7 +1,7 @@
 /// The state that changes while the simulation runs. `VerifyReceiptService` guards it with a lock.
 struct SimulationState: Sendable {
-    /// The most receipts with a count of their own. Requests for further receipts are not counted, so these get the
-    /// first step of their behaviour again and again.
+    /// The most receipts with a count of their own. Requests for further receipts are not counted, so each of them gets
+    /// the first step of the behaviour.
     static let maximumReceipts = 1_000_000
     /// The most behaviours that the cache of decoded behaviours keeps.
     static let maximumDecodedBehaviours = 4096

@@ -64,7 +64,8 @@ struct Serve: AsyncParsableCommand {
             throw ValidationError("--notify must begin with http://")
         }
         if life.life { options.notified = { delivery.add($0) } }
-        // A script may send a signal as soon as it reads the first line, so this comes before it.
+        // A script may send a signal as soon as it reads the first line. So signals are caught before that line is
+        // printed.
         let signals = TerminationSignals()
         let apple = try await AppStoreSimulation.start(
             host: host, port: port, latency: latency?.latency ?? .fixed(latencyMs ?? 0), options: options)

@@ -14,7 +14,7 @@ extension Console {
         var digests: [String] = []
 
         var count: Int { counts.reduce(0, +) }
-        /// The text in the form by which the console finds out whether the rows are still the same.
+        /// The text in the form by which the console finds out whether the rows have changed.
         var mark: String { zip(counts, digests).map { "\($0):\($1)" }.joined(separator: ",") }
     }
 

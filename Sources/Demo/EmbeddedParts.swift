@@ -8,7 +8,7 @@ import ReceiptdConfiguration
 
 /// The services that a worker needs: PostgreSQL, Kafka and a simulated Apple, all started for this run. If
 /// `environment` names a real PostgreSQL or Kafka (`DATABASE_URL`, `KAFKA_BOOTSTRAP_SERVERS`), the run uses it, with
-/// its own schema, topics and groups. It drops these at the end.
+/// its own schema, topics and groups. It drops them at the end.
 final class EmbeddedParts: Sendable {
     static let partitions: Int32 = 4
 

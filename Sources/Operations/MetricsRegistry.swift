@@ -47,7 +47,7 @@ public final class MetricsRegistry: Sendable {
 
     /// Updates the gauges, for a reader that does not call `render`.
     public func refresh() {
-        // Outside the lock, because such a function may use the registry.
+        // Outside the lock, because a refresh function may use the registry.
         for refresh in state.withLock({ $0.refreshes }) { refresh() }
     }
 

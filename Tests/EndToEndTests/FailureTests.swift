@@ -106,7 +106,7 @@ extension EndToEnd {
             try await bed.submit(plan.records)
             try await bed.settle(plan)
             #expect(await worker.isReady())
-            // The worker writes these rows every minute, and when it stops.
+            // The worker stores its traffic counts every minute, and when it stops.
             worker.process.terminate()
             #expect(try await worker.ending() == 0)
             let told = worker.log.split(separator: "\n").filter { $0.contains(#""part":"traffic""#) }

@@ -28,7 +28,7 @@ extension EndToEnd {
             #expect(problems.isEmpty, "seed \(seed): \(problems.prefix(20))")
             let used = try await bed.query("SELECT count(DISTINCT tableoid) FROM grants") { $0.int8(0, 0) }
             #expect(used ?? 0 > 8)
-            // The script adds both partitions, so the worker has nothing left to do.
+            // Both tables are partitioned, so the second run of the script changes nothing.
             try await Seeds.withPool(url) { pool in try await pool.run { try $0.run(script: script) } }
             try await bed.query("UPDATE schema_version SET version = 5") { _ in }
             let migration = try await Program.run(["migrate"], environment: bed.environment())

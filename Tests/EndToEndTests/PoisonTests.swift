@@ -136,8 +136,8 @@ extension EndToEnd {
             try await bed.apple.setOutage(.hang)
             try await bed.submit(plan.records)
             func asked() -> Int { receipts.reduce(0) { $0 + bed.apple.requests(receiptData: $1) } }
-            // Three workers die with all records in flight. Each later worker dies with one record in isolation. A
-            // record is set aside after three such deaths, if they are its accusations.
+            // Three workers die with all records in flight. Each later worker dies with one record in isolation. Three
+            // such deaths set a record aside if they count against it.
             for round in 0..<9 {
                 let before = asked()
                 let worker = try bed.startWorker()

@@ -114,8 +114,8 @@ extension EndToEnd {
                 #expect(check.code == 78 && check.output.contains("the key in SEEDS_SERVER_API_KEY with"), "\(check)")
                 let right = Seeds.signing.appendingPathComponent("server-api-key.pem")
                 try String(contentsOf: right, encoding: .utf8).write(to: file, atomically: true, encoding: .utf8)
-                // The worker tries one submission. Apple's answer makes the other one due. The try may come before the
-                // app's block ends.
+                // The worker tries one submission. Apple's answer to it makes the other submission due. This try may
+                // come while the app still counts as blocked.
                 try await eventually("both are granted") {
                     // A worker may have answered the submission by now.
                     _ = try await Program.run(["parked", "retry", "s-8811"], environment: bed.environment())

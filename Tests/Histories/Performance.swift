@@ -44,8 +44,8 @@ final class Performance {
         var graces: Set<String> = []
         /// The periods whose grace period the worker knows from such a notification.
         var knownGraces: Set<String> = []
-        /// The original transactions whose newest period Apple continues under another original. Apple does not report
-        /// the end of these.
+        /// The original transactions whose newest period Apple continues under another one. Apple sends no notification
+        /// of their end.
         var conversions: Set<String> = []
     }
 

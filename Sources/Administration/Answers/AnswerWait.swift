@@ -3,7 +3,7 @@ import Kafka
 
 /// Tracks which submissions still wait for their answer. Kafka gets all events of a submission at nearly the same time.
 package struct AnswerWait: Sendable {
-    /// The wait for further events after the last event of these submissions.
+    /// The wait for further events after the last event of an awaited submission.
     private static let rest = Duration.milliseconds(500)
 
     private var open: Set<String>

@@ -32,7 +32,7 @@ package enum ServerAPICheck {
         let setting = credentials.privateKeySetting
         if let fault = SharedSecretCheck.fault(of: setting, secrets) { return .failure(fault) }
         let note = ReachNote()
-        // Both settings get the same address, so that the client asks only at this address.
+        // The settings of Production and the sandbox get one address, so that the client asks only there.
         var one = settings.apple.client
         let address = environment == .production ? one.serverAPIProductionURL : one.serverAPISandboxURL
         one.serverAPIProductionURL = address

@@ -6,7 +6,7 @@ import ReceiptdConfiguration
 /// Collects the apps of a file that the catalog does not have: misspelled ones, or apps that are no longer sold. The
 /// import stores the rows of these apps too.
 package struct UnknownApps {
-    /// The most apps that the warnings name. For the other apps there is only one number of rows.
+    /// The most apps that the warnings name. The rows of all other apps are counted together.
     static let maximumTold = 20
 
     private let known: Set<BundleID>

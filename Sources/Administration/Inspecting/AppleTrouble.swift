@@ -16,8 +16,8 @@ enum AppleTrouble {
         var troubled: [String: [Int]] = [:]
     }
 
-    /// Returns a line for each endpoint with failed requests in the newest minutes and no answer since the first of
-    /// these failures in a row.
+    /// Returns a line for each endpoint whose requests failed in the newest minutes. The line covers the time since
+    /// Apple's last answer there.
     /// - Parameters:
     ///   - traffic: the traffic of the last hour.
     ///   - now: the time at which the traffic was read.

@@ -13,7 +13,7 @@ struct StoreAnswers {
     /// Returns the JWS with these claims.
     let sign: (String) throws -> String
 
-    /// Returns the answer to a request that changes nothing in the store. `StoreChanges` answers the others.
+    /// Returns the answer to a request that changes nothing in the store. `StoreChanges` performs the other requests.
     func answer(_ request: ServerAPIRequest) throws -> ServerAPIAnswer {
         switch request.endpoint {
         case .transactions:

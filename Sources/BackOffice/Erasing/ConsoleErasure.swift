@@ -8,7 +8,7 @@ import Postgres
 enum ConsoleErasure {
     private static let erasing = LedgerSQL.statement(PackageResources.erase_console_changes_sql)
 
-    /// Must run in the SQL transaction that replaces these ids elsewhere. Afterwards no query finds the player's
+    /// Must run in the SQL transaction that replaces the ids in other tables. Afterwards no query finds the player's
     /// entries.
     static func run(
         _ pseudonym: PlayerID, submissions: [String?], transactions: [String?], in session: PostgresSession

@@ -3,7 +3,7 @@ import Fulfillment
 /// The number of waiting rows that match a filter.
 package struct WaitingCount<Reason: WaitingReason>: Sendable {
     package let all: Int
-    /// The number of these rows that are released (holds), leased (parked submissions) or retriable (unclaimed
+    /// The number of counted rows that are released (holds), leased (parked submissions) or retriable (unclaimed
     /// purchases).
     fileprivate let part: Int
     /// A digest that is equal only for equal sets of counted rows. For unclaimed purchases it covers only retriable

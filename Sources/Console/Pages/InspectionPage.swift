@@ -76,7 +76,7 @@ struct InspectionPage {
             + (further.isEmpty ? "" : "<h2>Also found</h2>" + list(further, rest: "more below"))
     }
 
-    /// Returns the first standings as a list, and the number of the others.
+    /// Returns the first standings as a list, and the number of the other standings.
     private func list(_ standings: [Standing], rest: String) -> String {
         let items = standings.prefix(SearchLimits.standings).map {
             "<li>\($0.badge) \($0.sentence)\($0.buttons(session.user.mayChange))</li>"

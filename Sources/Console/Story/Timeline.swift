@@ -93,7 +93,7 @@ struct Timeline {
 
     private static let asked = "Apple was asked: "
 
-    /// Appends an entry. If it is a try with the same request and result as the last entry, it only counts there.
+    /// Appends an entry. A try with the request and the result of the last entry only raises that entry's count.
     private static func append(_ entry: Entry, to entries: inout [Entry]) {
         guard entry.words.hasPrefix(asked) else { return entries.append(entry) }
         let told = entry.words.dropFirst(asked.count)

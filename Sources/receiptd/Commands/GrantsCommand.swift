@@ -23,7 +23,7 @@ struct GrantsCommand: CommandGroup {
                 revoked_at, granted_at and submission_id. A transaction id is digits without a leading zero. No id begins \
                 or ends with white space. The import reports and skips faulty lines, and then exits with 1.
                 """)
-        /// The most faulty lines that standard error shows. The report has the number of the others.
+        /// The most faulty lines that standard error shows. The report counts the other faulty lines.
         static let maximumTold = 1_000
 
         @Argument(help: "A CSV file with a header, or JSON lines.") var file: String

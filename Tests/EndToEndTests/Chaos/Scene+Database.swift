@@ -30,8 +30,8 @@ extension Scene {
     }
 
     /// Restores an earlier copy of the data directory while the worker runs.
-    /// - Parameter isCheckpointed: true if the lost decisions also have lost checkpoints; false if the worker had not
-    ///   written their checkpoints yet.
+    /// - Parameter isCheckpointed: true if the worker has checkpointed the decisions before they are lost; false if it
+    ///   has only decided.
     func putBack(isCheckpointed: Bool) async throws {
         let server = try #require(bed.parts.postgres)
         monitor.start()
