@@ -7,8 +7,8 @@ import Synchronization
 /// Any thread may call it. A beat takes one short lock.
 public final class Health: Sendable {
     /// A part that must make progress, even while it is idle, and while Kafka, PostgreSQL or Apple cannot be reached. A
-    /// restart would not bring these back. A part that waits for PostgreSQL is not watched: a COMMIT waits for the
-    /// standby without a time limit.
+    /// restart of the worker would not help then. A part that waits for PostgreSQL is not watched: a COMMIT waits for
+    /// the standby without a time limit.
     public enum Part: String, CaseIterable, Sendable {
         case consumerLoop = "consumer loop"
         case outcomePublisher = "outcome publisher"

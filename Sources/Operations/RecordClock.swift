@@ -2,10 +2,10 @@ import Synchronization
 
 /// Finds how far this process's clock is ahead of the clocks that stamp Kafka's records.
 ///
-/// The age of a record shows no difference, because the record may have waited in the log. But a record that was
-/// appended after this process read to the log's end is newer than that read. If its timestamp is older, the clocks
-/// differ. A timestamp in the future also shows a difference. Times are milliseconds since 1970, by this process's
-/// clock.
+/// The age of a record shows no difference, because the record may have waited in the log. But if a record was appended
+/// after this process had read to the log's end, its timestamp must be later than that read. If the timestamp is
+/// earlier, the clocks differ. A timestamp in the future also shows a difference. Times are milliseconds since 1970, by
+/// this process's clock.
 public final class RecordClock: Sendable {
     private struct Place: Hashable {
         let topic: String

@@ -66,8 +66,8 @@ final class Session {
         return failed.count
     }
 
-    /// Plays each random history that differed once more, one at a time, and drops those that do not differ again. On a
-    /// busy machine a history may differ only because everything was late.
+    /// Plays each random history with a difference again, one at a time. Drops the difference if it does not occur
+    /// again: on a busy machine, lateness alone may cause one.
     private func playAgain() async {
         guard options.again > 0 else { return }
         var confirmed: [(named: Named, outcome: Outcome)] = []

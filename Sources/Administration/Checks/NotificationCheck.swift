@@ -106,8 +106,8 @@ package struct NotificationCheck: Sendable {
         }
     }
 
-    /// Returns a sentence about Apple's tries to deliver the notification. It shows whether the address is wrong, or
-    /// something after it.
+    /// Returns a sentence about Apple's tries to deliver the notification. It shows whether Apple or `receiptd intake`
+    /// failed to deliver it.
     private func words(of token: String, _ asked: Asked) async -> String {
         guard case .answered(let attempts) = await asked.client.testNotificationStatus(token, asked.context) else {
             return "Apple does not say why"

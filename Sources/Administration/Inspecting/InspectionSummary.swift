@@ -85,7 +85,7 @@ package struct InspectionSummary {
         ].contains(reason)
     }
 
-    /// The sentence about the searched records, which shows that the search was short or complete.
+    /// The sentence about the searched records. It shows whether the search was complete.
     private var looks: String {
         let told = kafka.looks.map { look in
             "\(look.records) records of \(look.partitions) partitions of \(ShownText.plain(look.topic))"

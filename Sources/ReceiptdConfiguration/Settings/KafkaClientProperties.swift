@@ -49,7 +49,7 @@ package struct KafkaClientProperties {
         version >= 0x0202_0000 ? [("fetch.queue.backoff.ms", "10")] : []
     }
 
-    /// The sizes of fetches; empty if the operator sets one of them, from which librdkafka derives the others.
+    /// The sizes of fetches; empty if the operator sets one of them. librdkafka then derives the other sizes from it.
     /// librdkafka refuses a `fetch.max.bytes` below `message.max.bytes`, and a `receive.message.max.bytes` below
     /// `fetch.max.bytes`.
     private var fetchLimit: [(name: String, value: String)] {

@@ -37,7 +37,7 @@ final class ChaosBed: Sendable {
     /// Counts the times that the database lost commits.
     let databaseLife = DatabaseLife()
     private let running = Mutex<[Worker]>([])
-    /// The submissions that were ever parked, also in a database that is gone.
+    /// The submissions that were ever parked, including those of a database that is gone.
     private let parkedBefore = Locked<Set<String>>([])
 
     var apple: AppStoreSimulation { bed.apple }
