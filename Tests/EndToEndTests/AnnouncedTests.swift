@@ -95,7 +95,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("an unclaimed purchase is listed, and granted once the game names the player of its token")
+    @Test("an unclaimed purchase is listed, and granted once the game server assigns its token to a player")
     func listed() async throws {
         try await ParkingBed.run { bed in
             try await grantMissedPurchases(in: bed)

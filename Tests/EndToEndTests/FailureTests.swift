@@ -57,7 +57,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker whose topic vanishes is unready until the topic is back, and logs that once", .onlyInProcessBroker)
+    @Test("a worker whose topic vanishes logs it once, and is unready until the topic is back", .onlyInProcessBroker)
     func topicGone() async throws {
         try await Testbed.run { bed in
             let topic = bed.parts.deadLettersTopic

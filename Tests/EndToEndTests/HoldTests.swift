@@ -15,7 +15,7 @@ struct HoldTests {
         try await bed.number("SELECT count(*) FROM holds WHERE transaction_id = '\(transaction)'") == 1
     }
 
-    @Test("a release made while no worker runs is granted; a rejection is published and applies to later submissions")
+    @Test("a hold released while no worker runs is granted later; a rejection also applies to later submissions")
     func operatorsDecisions() async throws {
         try await ParkingBed.run { bed in
             let worker = try bed.startWorker()
@@ -118,7 +118,7 @@ struct HoldTests {
         #expect(try await bed.command(["inspect", "nobody"]).output.hasPrefix("receiptd knows nothing of"))
     }
 
-    @Test("a new catalog grants holds of products it knows; other holds stay, without a request to Apple")
+    @Test("with a new catalog held purchases of its products are granted; others stay held, and Apple is not asked")
     func newCatalog() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker()

@@ -7,7 +7,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Suite("Local refusals put to Apple, end to end")
+    @Suite("Local refusals checked with Apple, end to end")
     struct LocalRefusalTests {
         /// Returns a receipt without a signature. The worker rejects it as forged, but the simulated App Store answers
         /// that it is genuine.

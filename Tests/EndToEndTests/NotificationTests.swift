@@ -120,7 +120,7 @@ struct NotificationTests {
     }
 
     @Test(
-        "without a notifications topic the worker grants, logs that once, and reads the topic once it exists",
+        "without a notifications topic the worker grants, logs the lack once, and reads the topic once it exists",
         .onlyInProcessBroker)
     func noTopic() async throws {
         try await ParkingBed.run { bed in

@@ -57,7 +57,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("every submission is answered rightly after ten seconds without Apple, for five kinds of outage")
+    @Test("every submission is answered correctly after ten seconds without Apple, for five kinds of outage")
     func apple() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for outage in [SimulatedOutage.refuse, .hang, .reset, .http503, .html] {

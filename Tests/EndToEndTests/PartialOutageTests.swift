@@ -61,7 +61,7 @@ struct PartialOutageTests {
     }
 
     /// The failing receipts would fill the window and open the circuit. Apple never answers one of them.
-    @Test("sixty first receipts that always get 21005 leave a window of 24 free for other players")
+    @Test("sixty receipts that Apple always answers with 21005 leave a window of 24 free for other players")
     func stuckWindow() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.defaults.merging(["MAX_IN_FLIGHT": "24"]) { $1 })

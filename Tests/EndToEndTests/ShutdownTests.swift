@@ -115,7 +115,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "a worker stopped without a broker exits 0 within half a minute, at a session timeout of a minute",
+        "a worker stopped without a broker exits 0 within half a minute, although its session lasts a minute",
         .onlyInProcessBroker)
     func stoppingInGrace() async throws {
         let settings = [
@@ -135,7 +135,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a second signal ends a worker before its grace, and the next worker decides its submissions in flight")
+    @Test("a second signal ends a worker at once, and the next worker decides its submissions in flight")
     func stoppingTwice() async throws {
         let plan = Plan.genuine(count: 30, players: 10)
         try await Testbed.run(settings: ["SHUTDOWN_GRACE_SECONDS": "120"]) { bed in
