@@ -11,7 +11,6 @@ struct AnswerRenderer {
 
     /// The simulation's facts for an answer of verifyReceipt that are not in the receipt.
     struct ReceiptKnowledge {
-        /// The shared secrets by bundle id.
         let sharedSecrets: [String: String]
         /// The customer as the store knows it, and the customer's newest receipt in base64. Nil if the store does not
         /// know the customer.

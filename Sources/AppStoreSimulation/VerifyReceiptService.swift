@@ -6,7 +6,6 @@ import Synchronization
 final class VerifyReceiptService: Sendable {
     private let state: Mutex<SimulationState>
     private let sharedSecrets: [String: String]
-    /// The keys by bundle id.
     let serverAPIKeys: [String: SimulatedServerAPIKey]
     let store: StoreKeeper
     /// Returns milliseconds since 1970.

@@ -12,7 +12,6 @@ import ServiceLifecycle
 
 /// The console's HTTP server.
 package struct ConsoleServer: Service {
-    /// The most connections at once.
     static let maximumConnections = 256
 
     private let settings: ConsoleSettings

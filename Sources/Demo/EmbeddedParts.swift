@@ -12,7 +12,6 @@ import ReceiptdConfiguration
 final class EmbeddedParts: Sendable {
     static let partitions: Int32 = 4
 
-    /// The number of partitions of each topic.
     let partitionCount: Int32
     let databaseURL: String
     let bootstrapServers: String

@@ -67,7 +67,6 @@ struct LiveTraffic: Sendable {
         return plan
     }
 
-    /// Runs the traffic until the task is cancelled.
     func run() async throws {
         var life = parts.apple.inStore { SimulatedLife(Self.plan(), startingAt: Self.now(), in: &$0) }
         let foreign = records(of: Self.foreign)

@@ -11,7 +11,6 @@ public import ServiceLifecycle
 public struct IntakeServer: Service {
     /// The most bytes of a body. Apple's notifications have about a tenth of this.
     public static let maximumBodyBytes = 256 * 1024
-    /// The most connections at once.
     static let maximumConnections = 512
     /// The longest time from a request's head to its answer, in seconds. Apple waits for a shorter time.
     static let requestSeconds = 20.0

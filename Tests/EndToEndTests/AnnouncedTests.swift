@@ -7,7 +7,6 @@ import Testing
 
 @testable import Demo
 
-/// Runs whole workers with PostgreSQL, a broker and the simulated Apple.
 @Suite("Announced purchases, end to end", .wholeSystem)
 struct AnnouncedTests {
     private static let settings = [

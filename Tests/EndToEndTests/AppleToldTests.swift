@@ -6,7 +6,6 @@ import Testing
 
 @testable import Demo
 
-/// Runs whole workers with PostgreSQL, a broker and the simulated Apple.
 @Suite("Finished deliveries and refund answers sent to Apple, end to end", .wholeSystem)
 struct AppleToldTests {
     private static let app = "com.example.castle.server"

@@ -6,7 +6,6 @@ import Testing
 
 @testable import Demo
 
-/// Runs the demo as a separate process.
 @Suite("The demo, as a process", .wholeSystem)
 struct DemoCommandTests {
     /// An environment that the demo must ignore. It has addresses where nobody listens, and libpq's variables for

@@ -6,7 +6,6 @@ import Testing
 
 @testable import Demo
 
-/// Runs whole workers with real services.
 @Suite("Ending holds, end to end", .wholeSystem)
 struct HoldTests {
     private static let unknown = "com.example.castle.comet.1"

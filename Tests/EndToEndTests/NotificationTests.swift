@@ -9,7 +9,6 @@ import Testing
 
 @testable import Demo
 
-/// Runs whole workers with PostgreSQL, a broker and the simulated Apple.
 @Suite("Refunds, end to end", .wholeSystem)
 struct NotificationTests {
     private static let roots = ["APPLE_ROOT_CERTIFICATES_FILE": Seeds.signing.appendingPathComponent("root.pem").path]

@@ -7,7 +7,6 @@ import Testing
 
 @testable import Demo
 
-/// Runs whole workers with PostgreSQL, a broker and the simulated Apple.
 @Suite("Parking, end to end", .wholeSystem)
 struct ParkingTests {
     @Test("a submission that Apple cannot answer is parked, outlives its worker, and is granted once Apple answers")

@@ -61,7 +61,6 @@ struct Histories: AsyncParsableCommand {
     @Option(help: .hidden)
     var broker: String?
 
-    /// The path of this program.
     static let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
 
     mutating func run() async throws {

@@ -43,7 +43,6 @@ extension RowTable {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Prints the rows to standard output.
     package static func print(_ rows: [Row], total: Int, asJSON: Bool) {
         Swift.print(asJSON ? json(rows, total: total) : text(rows, total: total, width: Terminal.outputWidth))
     }

@@ -11,7 +11,6 @@ public struct SimulatedLife: Sendable {
     var agenda = Agenda()
     private let end: Int64
 
-    /// A simulated player.
     struct Player: Sendable {
         let account: SimulatedAccount
         let token: String?

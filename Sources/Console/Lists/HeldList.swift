@@ -2,7 +2,6 @@ import BackOffice
 import Fulfillment
 import NamesAndTimes
 
-/// The list of held transactions.
 struct HeldList: ConsoleList {
     let store: HoldAdministration
 

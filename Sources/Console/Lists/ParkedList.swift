@@ -2,7 +2,6 @@ import BackOffice
 import Fulfillment
 import NamesAndTimes
 
-/// The list of parked submissions.
 struct ParkedList: ConsoleList {
     let store: ParkedAdministration
 

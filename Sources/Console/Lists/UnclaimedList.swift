@@ -2,7 +2,6 @@ import BackOffice
 import Fulfillment
 import NamesAndTimes
 
-/// The list of unclaimed purchases.
 struct UnclaimedList: ConsoleList {
     let store: UnclaimedAdministration
 

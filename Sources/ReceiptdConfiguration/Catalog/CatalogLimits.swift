@@ -1,4 +1,3 @@
-/// The limits of a catalog file.
 enum CatalogLimits {
     /// The most bytes of the file.
     static let fileSize = 16 * 1_048_576

@@ -19,7 +19,6 @@ extension Settings.Reader {
 }
 
 extension SettingsChecks {
-    /// Reads the address of an HTTP server.
     mutating func address(_ host: SettingName, _ port: SettingName, into http: inout HTTPSettings) {
         read(host, into: &http.host, mustBe: "a host name or address") { text in
             text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F && $0 != "/" } ? text : nil

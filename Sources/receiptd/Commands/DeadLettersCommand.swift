@@ -67,7 +67,6 @@ struct DeadLettersCommand: CommandGroup {
     }
 }
 
-/// The options that choose dead letters.
 struct DeadLetterOptions: ParsableArguments {
     @Option(help: "Only dead letters of this app.") var bundle: String?
     @Option(help: "Only dead letters with this reason.") var reason: DeadLetter.Reason?

@@ -6,7 +6,6 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// The commands about held transactions.
 struct HoldsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "holds",

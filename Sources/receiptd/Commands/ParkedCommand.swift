@@ -5,7 +5,6 @@ import Fulfillment
 import Postgres
 import ReceiptdConfiguration
 
-/// The commands about parked submissions.
 struct ParkedCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "parked",

@@ -7,7 +7,6 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// The commands about subscriptions.
 struct SubscriptionsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "subscriptions", abstract: "Lists, checks and transfers auto-renewable subscriptions.",

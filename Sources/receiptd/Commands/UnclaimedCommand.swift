@@ -5,7 +5,6 @@ import Fulfillment
 import Postgres
 import ReceiptdConfiguration
 
-/// The commands about unclaimed purchases.
 struct UnclaimedCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "unclaimed",

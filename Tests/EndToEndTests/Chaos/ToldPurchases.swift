@@ -56,7 +56,6 @@ final class ToldPurchases: Sendable {
         self.task.withLock { $0 = task }
     }
 
-    /// Stops announcing.
     func finish() async {
         let task = task.withLock { $0 }
         task?.cancel()

@@ -3,7 +3,6 @@ import Testing
 
 @testable import Demo
 
-/// Lists and ends sessions over HTTP.
 @Suite("The console's sessions, end to end", .wholeSystem)
 struct ConsoleSessionTests {
     @Test("an operator ends another user's session with the page's form; a reader cannot, nor can a forged form")

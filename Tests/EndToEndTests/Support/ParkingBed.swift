@@ -114,10 +114,8 @@ final class ParkingBed {
         _ = try? await blocking { worker.wait() }
     }
 
-    /// Runs `receiptd parked …`, as an operator does.
     func parked(_ arguments: String...) async throws -> Ending { try await command(["parked"] + arguments) }
 
-    /// Runs `receiptd holds …`, as an operator does.
     func holds(_ arguments: String...) async throws -> Ending { try await command(["holds"] + arguments) }
 
     func importCatalog(_ document: String) async throws {
@@ -154,7 +152,6 @@ final class ParkingBed {
         castle: 1_450_000_001, club: 1_450_000_006, limits: 1_450_000_005,
     ]
 
-    /// Returns a receipt with one purchase.
     static func receipt(
         _ transaction: String, bundle: String = castle, product: String = "com.example.castle.gems.100",
         boughtAt milliseconds: Int64 = 1_777_629_600_000
