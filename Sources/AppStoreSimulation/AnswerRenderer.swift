@@ -18,12 +18,10 @@ struct AnswerRenderer {
     }
 
     let question: Question
-    /// The request's place on its connection.
     let turn: ConnectionTurn
     /// The time of the answer, in milliseconds since 1970.
     let date: Int64
 
-    /// The kind of the answer that was rendered last.
     private(set) var kind = AnswerKind.status(0)
 
     init(_ question: Question, turn: ConnectionTurn, date: Int64) {
@@ -113,7 +111,6 @@ struct AnswerRenderer {
         }
     }
 
-    /// Builds the answer that Apple would give.
     private mutating func genuine(hidesPurchases: Bool = false) -> HTTPResponseWriter {
         switch question {
         case .serverAPI(let answer, let endpoint): return genuine(answer, of: endpoint)

@@ -9,7 +9,6 @@ import NIOCore
 /// - `GET /control/notifications?from=0`: the notifications, `{id,type,subtype,transaction_id,body}`, oldest first
 /// - `GET /control/receipt?bundle_id=…&account=…&environment=sandbox`: the app receipt on the account's device
 extension ControlAPI {
-    /// The most notifications in one answer.
     private static let notificationLimit = 1000
 
     struct Told: Encodable {

@@ -1,6 +1,5 @@
 import NIOCore
 
-/// Begins and ends outages, and opens and closes the listener for them.
 struct OutageSwitch: Sendable {
     let service: VerifyReceiptService
     let listener: SimulationListener

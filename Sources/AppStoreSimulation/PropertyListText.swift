@@ -1,7 +1,6 @@
 /// Reads the NeXTSTEP-style property list of iOS 6 receipts, `{ "key" = "value"; … }`, in both of the spacings seen in
 /// real receipts. The list is flat, so the reader does not recurse.
 enum PropertyListText {
-    /// The most pairs of a receipt.
     private static let maximumPairs = 64
 
     static func write(_ pairs: [(key: String, value: String)], isCompact: Bool) -> String {

@@ -1,7 +1,6 @@
 import NamesAndTimes
 import SwiftASN1
 
-/// Writes the parts of receipts.
 extension DER.Serializer {
     /// Appends an integer. `serialize` never throws for an integer.
     mutating func append(_ value: Int64) { try? serialize(value) }

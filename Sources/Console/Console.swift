@@ -10,7 +10,6 @@ import OperationsHTTP
 import Postgres
 import ReceiptdConfiguration
 
-/// Answers the console's HTTP requests.
 struct Console: Sendable {
     let pool: PostgresPool
     let passwords: Passwords

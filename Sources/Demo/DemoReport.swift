@@ -79,7 +79,6 @@ package struct DemoReport: Sendable {
             + result.differences.map { Line("    ✗ " + $0, .bad) }
     }
 
-    /// The number of events of each type and reason.
     private var counts: [((String, String), Int)] {
         var counts: [String: Int] = [:]
         for event in results.flatMap(\.events) {

@@ -11,13 +11,11 @@ import ReceiptdConfiguration
 package struct DemoRun: Sendable {
     private let seeds: DemoSeeds
     private let keepsLog: Bool
-    /// The settings of a real Kafka or PostgreSQL.
     private let given: [String: String]
 
     /// Gets the demo's messages and its progress.
     package struct Listener: Sendable {
         let line: @Sendable (String) -> Void
-        /// Reports the number of answered submissions.
         let progress: @Sendable (_ done: Int, _ total: Int) -> Void
 
         package init(
@@ -130,7 +128,6 @@ package struct DemoRun: Sendable {
         }
     }
 
-    /// The log of the worker and of the console.
     private static let logFile = FileManager.default.temporaryDirectory
         .appendingPathComponent("receiptd-demo-\(ProcessInfo.processInfo.processIdentifier).log")
 
@@ -239,7 +236,6 @@ package struct DemoRun: Sendable {
     }
 }
 
-/// The demo's input, from a folder of sample cases.
 struct DemoMaterial: Sendable {
     let cases: [SeedCase]
     var catalog: String

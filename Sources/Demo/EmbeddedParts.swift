@@ -22,7 +22,6 @@ final class EmbeddedParts: Sendable {
     let notificationsTopic: String
     let accountsTopic: String
     let consumptionTopic: String
-    /// The consumer group of the workers.
     let groupID: String
     let postgres: EmbeddedPostgres?
     let broker: MockCluster?
@@ -102,7 +101,6 @@ final class EmbeddedParts: Sendable {
         }
     }
 
-    /// Creates the schema.
     func migrate() async throws {
         if let scratchSchema {
             try await withPool(scratchSchema.uri) { pool in

@@ -71,7 +71,6 @@ package struct SeedCase: Sendable {
 
 /// A record of a case: a line of `seeds`, or bytes that cannot be a line.
 struct SeedRecord: Sendable {
-    /// The topic to which the record is published.
     enum Destination: Sendable {
         case submissions, notifications
         /// The topic of players' accounts. The record names the player of an account token.

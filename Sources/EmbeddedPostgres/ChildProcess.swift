@@ -117,7 +117,6 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Returns the last lines of a log.
     static func tail(of log: String) -> String {
         let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").suffix(5).joined(separator: " | ")

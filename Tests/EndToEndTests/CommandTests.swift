@@ -279,7 +279,6 @@ extension EndToEnd {
         let submission, player: String
     }
 
-    /// Returns the player and the id in each line, which is a submission or an event.
     private func events(_ lines: String) throws -> Set<Named> {
         Set(
             try lines.split(separator: "\n").map { line in

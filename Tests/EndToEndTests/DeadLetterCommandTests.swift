@@ -27,7 +27,6 @@ extension EndToEnd {
         }
     }
 
-    /// Checks that each filter lists the expected number of the `unsigned` records.
     private static func filters(_ environment: [String: String]) async throws {
         for (options, rows) in [
             (["--bundle", "x"], 0), (["--player", "p"], 3), (["--player", "key-4"], 1), (["--player", "key-0"], 0),

@@ -33,7 +33,6 @@ struct DemoCommandTests {
         return Running(process: try ChildProcess(start), output: output)
     }
 
-    /// Returns the command lines of a process's child processes, by process id.
     private func children(of parent: Int32) -> [Int32: String] {
         var found: [Int32: String] = [:]
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {

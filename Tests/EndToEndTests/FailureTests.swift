@@ -192,7 +192,6 @@ extension EndToEnd {
         try await Testbed.run { bed in
             // Only the console has the part `databaseWatch`.
             let all = EndlessPart.allCases.filter { $0 != .databaseWatch }
-            // Four workers run at a time.
             for parts in stride(from: 0, to: all.count, by: 4).map({ all[$0..<min($0 + 4, all.count)] }) {
                 let workers = try parts.map { part in
                     (

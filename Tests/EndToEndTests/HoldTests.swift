@@ -35,7 +35,6 @@ struct HoldTests {
         }
     }
 
-    /// Checks that `holds list` shows all three purchases.
     private func expectList(in bed: ParkingBed) async throws {
         let listed = try await bed.holds("list", "--json")
         #expect(listed.code == 0 && listed.output.contains(#""total":3"#), "\(listed)")
@@ -71,7 +70,6 @@ struct HoldTests {
         }
     }
 
-    /// Checks that refused commands and dry runs change nothing.
     private func expectRefusedCommands(in bed: ParkingBed) async throws {
         let again = try await bed.holds("reject", "8102")
         #expect(again.code == 1 && again.errors.contains("is not held"), "\(again)")
@@ -102,7 +100,6 @@ struct HoldTests {
         #expect(try await bed.number("SELECT count(*) FROM hold_decisions WHERE operator = 'ann'") == 1)
     }
 
-    /// Checks that `inspect` shows the operator's decisions.
     private func expectInspection(in bed: ParkingBed) async throws {
         let inspected = try await bed.command(["inspect", "8101", "--days", "1000"])
         #expect(inspected.code == 0 && inspected.output.contains("grants (1)"), "\(inspected)")

@@ -156,7 +156,6 @@ struct NotificationTests {
             try await bed.until("all are granted") { try await bed.number("SELECT count(*) FROM grants") == 40 }
             for round in 0..<25 {
                 for id in ids {
-                    // Each refund comes several times, before and after its reversal.
                     let type = round % 5 == 3 ? "REFUND_REVERSED" : "REFUND"
                     try await bed.notify(Self.body(type, of: id, day: Int64(round / 5 * 2 + (round % 5 == 3 ? 1 : 0))))
                 }

@@ -4,7 +4,6 @@ import Testing
 
 @testable import Demo
 
-/// Runs commands about purchases and players while workers run.
 @Suite("Operators' revocations and erasures, end to end", .wholeSystem)
 struct OperatorDecisionTests {
     private func expect(_ arguments: String..., in bed: ParkingBed, code: Int32 = 0) async throws -> String {

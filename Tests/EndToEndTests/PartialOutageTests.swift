@@ -52,7 +52,6 @@ struct PartialOutageTests {
             try await bed.until("everybody else is granted") {
                 (0..<228).allSatisfy { bed.answers("p-\($0)") == ["receipt.granted"] }
             }
-            // The worker parks the failing submissions.
             try await bed.until("those are parked") {
                 try await bed.number("SELECT count(*) FROM parked WHERE reason = 'apple_trouble'") == 120
             }

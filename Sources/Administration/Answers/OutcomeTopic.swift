@@ -8,7 +8,6 @@ import ReceiptdConfiguration
 package struct OutcomeTopic: Sendable {
     package enum Start: Sendable {
         case beginning
-        /// The first record that Kafka got at this time or later.
         case time(Timestamp)
         case offsets([TopicPartition: Int64])
     }

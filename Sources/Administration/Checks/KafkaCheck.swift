@@ -3,7 +3,6 @@ import ReceiptdConfiguration
 
 /// Checks that Kafka lets a worker read, write and commit offsets. Its requests change nothing in Kafka.
 package struct KafkaCheck: Sendable {
-    /// The time limit of one request.
     private static let answerMilliseconds: Int32 = 10_000
     /// The time limit of one try to read committed offsets. After each try the client's events may show why there is no
     /// reply.

@@ -42,7 +42,6 @@ package struct DeadLetterFilter: Sendable {
             && (until == nil || time.map { $0 <= until ?? $0 } ?? false)
     }
 
-    /// Compares two texts by their bytes.
     private static func isSame(_ found: String?, _ wanted: String?) -> Bool {
         wanted == nil || found.map { Identifier($0) } == wanted.map { Identifier($0) }
     }

@@ -11,7 +11,6 @@ import Synchronization
 package struct DeadLetterRedrive {
     /// The most records handed to librdkafka before the redrive waits for their acknowledgements.
     private static let window = 500
-    /// The time limit for the acknowledgements of one window.
     private static let acknowledgeSeconds = 60.0
 
     private let kafka: KafkaSettings

@@ -4,7 +4,6 @@ import ReceiptdConfiguration
 
 /// Reads the dead-letter topic up to its present end, without joining a group.
 package struct DeadLetterTopic {
-    /// The time limit for reading the whole topic.
     private static let readMilliseconds: Int32 = 600_000
 
     private let settings: KafkaSettings

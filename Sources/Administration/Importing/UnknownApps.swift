@@ -11,7 +11,6 @@ package struct UnknownApps {
 
     private let known: Set<BundleID>
     private var found: [BundleID: (rows: Int, firstLine: Int)] = [:]
-    /// The number of rows of the apps that are not named.
     private var untold = 0
 
     package init(catalog: Catalog) {

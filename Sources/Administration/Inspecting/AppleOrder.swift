@@ -36,7 +36,6 @@ package struct AppleOrder: Sendable {
         for app in asked where found.isEmpty {
             guard let credentials = app.serverAPI else { continue }
             let bundleID = app.bundleID
-            // Only production has orders.
             let context = StoreQueryContext(
                 bundleID: bundleID, credentials: credentials, environment: .production, share: .submission)
             switch await client.lookUpOrder(order, context) {

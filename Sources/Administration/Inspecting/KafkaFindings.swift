@@ -19,7 +19,6 @@ package struct KafkaFindings: Sendable {
         var lag: Int64
         /// True if the record's key is the player id. If not, workers may decide the player's records out of order.
         var isKeyedByPlayer = true
-        /// The fields that receiptd cannot read and ignores.
         var ignored: [String] = []
     }
 
@@ -37,7 +36,6 @@ package struct KafkaFindings: Sendable {
         var offset: Int64
     }
 
-    /// The part of a topic that was searched.
     struct Look: Sendable, Equatable {
         var topic: String
         var partitions: Int

@@ -11,7 +11,6 @@ package struct KafkaSearch: Sendable {
     /// times as many events.
     package static let defaultRecords = 50_000
     static let playerFactor = 10
-    /// The most findings of a kind.
     static let maximumFound = 100
 
     private let settings: KafkaSettings
@@ -140,7 +139,6 @@ package struct KafkaSearch: Sendable {
         let unread = try scan.read(stretches) { record in
             guard let answer = id.answer(in: record) else { return }
             found.append(answer)
-            // Only the newest rejections are kept.
             if found.count > Self.maximumFound { found.removeFirst() }
         }
         // The outcomes topic may have an event more than once.

@@ -6,7 +6,6 @@ enum Gzip {
         let message: String
     }
 
-    /// Returns true if the bytes begin as a gzip file does.
     static func isGzip(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
     private static let magic: [UInt8] = [0x1F, 0x8B]

@@ -8,7 +8,6 @@ import BackOffice
 package struct SalesReport: Equatable {
     /// The most bytes of a report, packed or unpacked. They are enough for half a million rows.
     package static let maximumBytes = 64 << 20
-    /// The most faults that an error lists.
     static let maximumFaults = 20
     /// The most units of all rows together. Sold units and refunded units both count as positive. No store sells so
     /// many, and no sum can overflow.
@@ -28,7 +27,6 @@ package struct SalesReport: Equatable {
         let period: Period
     }
 
-    /// A product in one currency.
     struct Price: Hashable {
         let productID: String
         /// The currency's ISO 4217 code.

@@ -53,7 +53,6 @@ package enum InspectionText {
         return ([summary.sentences.joined(separator: "\n")] + tables).joined(separator: "\n\n")
     }
 
-    /// Returns the columns in which at least one row has a value.
     private static func columns(_ section: Inspection.Section) -> [String] {
         guard case .object(let members)? = section.rows.first else { return [] }
         return members.map(\.name).filter { name in section.rows.contains { cell($0[name], isCut: true) != "-" } }

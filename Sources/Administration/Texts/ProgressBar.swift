@@ -2,7 +2,6 @@ import Foundation
 
 /// Writes a progress line to standard error if that is a terminal. Each new line replaces the last one.
 package struct ProgressBar {
-    /// The shortest time between two lines.
     private static let pauseSeconds = 0.1
 
     private let isShown = isatty(STDERR_FILENO) == 1

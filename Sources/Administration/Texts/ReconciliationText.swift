@@ -24,7 +24,6 @@ package enum ReconciliationText {
         return text + moneyTable(reconciliation, width: width) + summary(reconciliation)
     }
 
-    /// Returns the table of money; an empty text if no price is known.
     private static func moneyTable(_ reconciliation: Reconciliation, width: Int?) -> String {
         guard !reconciliation.money.isEmpty else { return "" }
         let rows = reconciliation.money.map { row in

@@ -1,7 +1,6 @@
 /// Formats rows under a heading. Each column is as wide as its widest cell.
 package enum TextTable {
     private static let gap = 2
-    /// The fewest characters of a column that is cut.
     private static let minimumWidth = 6
 
     /// Returns the lines of the table.

@@ -25,7 +25,6 @@ public final class NotificationDelivery: Sendable {
         public var late = 0
     }
 
-    /// The most notifications that are posted at once.
     private static let width = 32
     /// The most tries for one notification, including the first. Apple makes as many, spread over days.
     private static let attempts = 6

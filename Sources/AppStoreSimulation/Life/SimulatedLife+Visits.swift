@@ -134,7 +134,6 @@ extension SimulatedLife {
         }
     }
 
-    /// Adds the end of a new period to the agenda.
     mutating func expectEnd(of period: StoreTransaction?) {
         guard let period, let expiresAt = period.expiresAt else { return }
         agenda.add(.periodEnds(period.id), at: expiresAt)

@@ -68,7 +68,6 @@ public struct SimulatedLife: Sendable {
 
     func duration(days: Double) -> Int64 { max(1, Int64(days * Double(plan.dayMilliseconds))) }
 
-    /// Returns true with this probability.
     mutating func chance(_ probability: Double) -> Bool { random.unit() < probability }
 
     private mutating func happen(_ event: Agenda.Event, in store: inout SimulatedStore) -> [Happening] {

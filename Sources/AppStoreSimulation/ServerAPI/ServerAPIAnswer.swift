@@ -1,4 +1,3 @@
-/// The App Store Server API's answer to one request.
 enum ServerAPIAnswer: Sendable {
     /// HTTP 200 with a JSON body.
     case json(String)

@@ -21,7 +21,6 @@ public enum SimulatedEndpoint: String, Sendable, Hashable, Codable, CaseIterable
     case lookup
 }
 
-/// A request to the App Store Server API.
 struct ServerAPIRequest {
     let endpoint: SimulatedEndpoint
     /// The id of the transaction or the order, or the token of a test notification. Empty for the notification history
@@ -58,7 +57,6 @@ struct ServerAPIRequest {
         self.body = body
     }
 
-    /// Returns all values of a query parameter.
     func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
 
     func value(_ name: String) -> String? { values(name).last }

@@ -35,7 +35,6 @@ extension StoreAnswers {
         text.hasPrefix("r") ? Int(text.dropFirst()) : nil
     }
 
-    /// The query parameters that filter the transactions.
     private struct HistoryFilter {
         private let from: Int64?
         private let until: Int64?

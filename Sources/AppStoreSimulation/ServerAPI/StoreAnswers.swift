@@ -2,7 +2,6 @@ import Encodings
 
 /// Answers the requests of the App Store Server API from the store's state.
 struct StoreAnswers {
-    /// The most transactions or notifications on a page.
     static let pageSize = 20
 
     let store: SimulatedStore
@@ -28,7 +27,6 @@ struct StoreAnswers {
         }
     }
 
-    /// Returns a transaction of this app in this environment.
     func transaction(_ id: String) throws(ServerAPIFault) -> StoreTransaction {
         guard !id.isEmpty, id.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { throw .invalidTransactionID }
         guard let found = store.transactions[id], found.account.bundleID == bundleID,

@@ -51,7 +51,6 @@ struct ChangeSubject: Sendable {
         isPicked ? PickedRows.fields(ids) : ids.first.map { [("id", $0)] } ?? filter.fixedFields
     }
 
-    /// The subject in words.
     var text: String {
         switch ids.count {
         case 0: filter.fields.isEmpty ? "All rows of the list." : "Rows that match the filter: \(filter.text)."

@@ -1,4 +1,3 @@
-/// A change that an operator can make in the console.
 enum ConsoleChange: String, Sendable, CaseIterable {
     case release
     case rejectHeld = "reject-held"
@@ -8,7 +7,6 @@ enum ConsoleChange: String, Sendable, CaseIterable {
     case revoke
     case reinstate
 
-    /// The text of the change's button.
     var title: String {
         switch self {
         case .release: "Release"
@@ -36,7 +34,6 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         }
     }
 
-    /// The sentence about what follows from the change.
     var consequence: String {
         switch self {
         case .release:

@@ -23,7 +23,6 @@ struct ListRow: Sendable {
     var meaning = ""
 }
 
-/// A filter that only some lists have.
 enum ListPart: Sendable {
     case player, product
 }
@@ -33,7 +32,6 @@ protocol ConsoleList: Sendable {
     /// The name in addresses and file names.
     var name: String { get }
     var title: String { get }
-    /// A sentence that says what the rows are.
     var explanation: String { get }
     /// The sentence on the page if the list without a filter is empty.
     var emptiness: String { get }
@@ -75,13 +73,10 @@ struct ListCount: Sendable, Equatable {
     var note = ""
 }
 
-/// The limits of a list's pages and of its CSV file.
 enum ListLimits {
     static let page = 50
     /// The most pages. A user finds later rows with a filter or in the CSV file.
     static let maximumPages = 100
-    /// The most rows of a CSV file.
     static let maximumExported = 50_000
-    /// The most rows that one confirmation changes.
     static let maximumChanged = 5_000
 }

@@ -50,7 +50,6 @@ struct ListFilter: Sendable {
     /// The time before which (or after which, by `age`) rows match; nil without an age.
     var time: Timestamp? { age.map { now.adding(milliseconds: -$0.seconds * 1000) } }
 
-    /// The filter in words.
     var text: String { words(playerID.map { "player \($0)" }) }
 
     /// The filter in words, for the log of changes. The log outlives a player's data, so the text does not contain the
@@ -63,7 +62,6 @@ struct ListFilter: Sendable {
             [player, productID.map { "product \($0)" }, age.map { "\($0.words) old" }])
     }
 
-    /// Returns the filter for a table of waiting rows.
     func waiting<Reason: WaitingReason>() -> WaitingFilter<Reason> {
         WaitingFilter(
             id: id, bundleID: bundleID, reason: reason.flatMap(Reason.init), playerID: playerID, productID: productID,
@@ -82,7 +80,6 @@ struct ListFilter: Sendable {
     var fixedFields: [(String, String)] { fields + (age == nil ? [] : [("now", "\(now.milliseconds)")]) }
 }
 
-/// A range of ages of a row.
 enum ListAge: String, CaseIterable, Sendable {
     case overHour = "over-hour"
     case overDay = "over-day"

@@ -3,7 +3,6 @@ import NamesAndTimes
 
 /// The list of refunds, the newest first.
 struct RefundList: ConsoleList {
-    /// The number at which the list stops counting its rows.
     private static let maximumCounted = 100_000
 
     let store: RefundAdministration

@@ -13,7 +13,6 @@ struct ConfirmPage {
     let session: Sessions.Session
 
     private var change: ConsoleChange { subject.change }
-    /// The number of rows that this confirmation changes.
     private var changed: Int { min(count, ListLimits.maximumChanged) }
 
     var html: String {

@@ -15,7 +15,6 @@ struct ConsolePage {
     let title: String
     /// The path of the page in `places`; empty if it is not there.
     var place = ""
-    /// The text in the search field.
     var searched = ""
     /// The session; nil if nobody is signed in.
     let session: Sessions.Session?

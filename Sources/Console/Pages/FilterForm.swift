@@ -1,9 +1,7 @@
 import BackOffice
 import OperationsHTTP
 
-/// The form with the filters of a page.
 struct FilterForm {
-    /// The path to which the form leads.
     let path: String
     private var fields: [String] = []
 

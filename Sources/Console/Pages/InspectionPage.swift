@@ -4,17 +4,14 @@ import Encodings
 import OperationsHTTP
 
 enum SearchLimits {
-    /// The most characters of an id in a search.
     static let maximumID = 1_024
     /// The default number of past days whose decided submissions a search reads. Each costs a scan of the whole day.
     static let days = 2
     static let maximumDays = 400
     /// The time limit of a search, in seconds. Only one search of more than `days` days runs at a time.
     static let seconds = 30.0
-    /// The most rows of each kind on a page.
     static let rows = 100
     static let maximumPages = 100
-    /// The most characters of a cell.
     static let maximumCell = 400
     /// The most standings that the page lists above the tables.
     static let standings = 10

@@ -1,8 +1,6 @@
 import OperationsHTTP
 
-/// The page with the form for name and password.
 struct SignInPage {
-    /// The path to open after signing in.
     var next = "/"
     var message: String?
 

@@ -34,7 +34,6 @@ struct TrafficPage {
         }
     }
 
-    /// The start of each bin.
     private var times: [String] {
         let span = traffic.span
         let newest = WallClock.now.milliseconds / 1000 / span.binSeconds

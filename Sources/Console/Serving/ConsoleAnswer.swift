@@ -3,7 +3,6 @@ import Hummingbird
 import HummingbirdCore
 import NIOCore
 
-/// The console's answer to a request.
 struct ConsoleAnswer: Sendable {
     var status: HTTPResponse.Status = .ok
     var type = "text/html; charset=utf-8"

@@ -2,15 +2,12 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// The parts of a request that the console reads.
 struct ConsoleRequest: Sendable {
-    /// The most bytes of a form.
     static let maximumBodyBytes = 64 * 1024
 
     let method: HTTPRequest.Method
     let path: String
     let query: [String: String]
-    /// The fields of a posted form.
     let form: [String: String]
     let host: String?
     let origin: String?
@@ -72,7 +69,6 @@ enum SessionCookie {
 /// The cookie by which the console recognises a browser with which a user has signed in.
 enum BrowserCookie {
     static let name = "receiptd_console_browser"
-    /// The lifetime of the cookie: a year.
     private static let seconds = 365 * 86_400
 
     static func text(_ mark: BrowserMark, isSecure: Bool) -> String {

@@ -10,7 +10,6 @@ struct BrowserMark: Hashable, Sendable {
     let id: String
     private let proof: String
 
-    /// Makes a mark with a new id.
     init(of name: String, by key: SymmetricKey) {
         self.init(id: Sessions.secret(), of: name, by: key)
     }

@@ -6,7 +6,6 @@ import Synchronization
 
 /// The sessions of signed-in users. They are in memory, so a restart of the console signs all users out.
 final class Sessions: Sendable {
-    /// The lifetime of a session in seconds.
     static let seconds = 12 * 3600.0
     /// The most sessions at once. A further session ends the oldest one.
     static let maximum = 1_000

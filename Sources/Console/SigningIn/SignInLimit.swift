@@ -16,12 +16,10 @@ final class SignInLimit: Sendable {
     static let maximumWaitingOfOne = 4
     static let maximumWaitingOfBrowsers = 32
 
-    /// The origin under which tries are counted together.
     enum Origin: Hashable, Sendable {
         /// A code of the typed name, which may be no user's. Several names may have the same code, which limits the
         /// memory.
         case name(UInt16)
-        /// A browser with which the user has signed in before.
         case browser(BrowserMark)
 
         var isBrowser: Bool { if case .browser = self { true } else { false } }

@@ -1,4 +1,3 @@
-/// Formats Apple's price for people.
 enum ShownPrice {
     /// Returns the price with two decimals. A whole price has none, and a price with thousandths has three. Returns an
     /// empty text if the price is unknown.

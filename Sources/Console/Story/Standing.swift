@@ -2,13 +2,11 @@ import OperationsHTTP
 
 /// The state of one purchase, submission or subscription, which answers "where is it?".
 struct Standing {
-    /// The colour in which the state is shown.
     enum Tone: String {
         case good, warn, bad
         case plain = "soft"
     }
 
-    /// A change that an operator can make now.
     struct Change {
         let change: ConsoleChange
         let id: String

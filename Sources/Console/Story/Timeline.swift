@@ -6,7 +6,6 @@ import OperationsHTTP
 struct Timeline {
     struct Entry {
         let at: Timestamp
-        /// The entry as HTML.
         var words: String
         /// The tries at Apple that the entry is about; nil for another kind of entry.
         var tries: Tries?

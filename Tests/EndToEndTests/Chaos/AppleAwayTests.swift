@@ -9,7 +9,6 @@ import Testing
 
 extension Chaos {
     private static let outageSeconds = Order.environment["CHAOS_OUTAGE"].flatMap { Int($0) }
-    /// The most memory that a release build may use.
     private static let memoryMegabytes = 150
     private static let parkedRows = 1000
     private static let submissionsPerSecond = 500

@@ -9,7 +9,6 @@ import Testing
 @testable import Demo
 
 extension ChaosBed {
-    /// Ends a fault that was begun.
     typealias Cure = @Sendable () async throws -> Void
 
     func begin(_ fault: ChaosFault, _ step: ChaosSchedule.Step) async throws -> Cure {

@@ -6,7 +6,6 @@ import TestSupport
 
 @testable import Demo
 
-/// Faults in which the database loses commits while the workers run.
 extension ChaosBed {
     /// Copies the data directory of the stopped server. The fault's end restores the copy: the timeline is the same,
     /// and the position is earlier.

@@ -30,7 +30,6 @@ enum ChaosFault: String, CaseIterable, Sendable {
     /// commit.
     var isLoss: Bool { self == .databasePutBack || self == .databasePromoted }
 
-    /// The faults that the worker does not survive yet.
     static let pending: Set<ChaosFault> = []
 
     /// The seconds that the fault must last to have an effect.
@@ -50,7 +49,6 @@ enum ChaosFault: String, CaseIterable, Sendable {
 struct ChaosSchedule: Sendable {
     struct Step: Sendable, CustomStringConvertible {
         let faults: [ChaosFault]
-        /// The seconds for which the faults last.
         let seconds: Double
         /// The index of the worker or the broker that the fault affects.
         let victim: Int
@@ -67,7 +65,6 @@ struct ChaosSchedule: Sendable {
     private var random: SeededRandom
     private var deck: [ChaosFault] = []
 
-    /// - Parameter faults: the faults to choose from.
     init(seed: UInt64, faults: [ChaosFault]) {
         random = SeededRandom(seed: seed)
         self.faults = faults

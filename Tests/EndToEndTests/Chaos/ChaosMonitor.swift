@@ -58,7 +58,6 @@ final class ChaosMonitor: Sendable {
         let task = Task {
             while !Task.isCancelled {
                 await look()
-                // The interval between two looks.
                 try? await Task.sleep(for: .milliseconds(700))
             }
         }

@@ -8,7 +8,6 @@ import TestSupport
 /// A run of workers under load, with one fault after another. It collects the evidence for the judge.
 struct ChaosRun {
     static let perSecond = 40
-    /// The longest time that a recovery may take.
     private static let recoveryLimit = Duration.seconds(60)
 
     let seed: UInt64

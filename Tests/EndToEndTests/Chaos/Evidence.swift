@@ -87,7 +87,6 @@ struct Evidence: Sendable {
     var load = Load()
     var monitor = ChaosMonitor.Findings()
     var progress = Progress()
-    /// True if the database lost commits.
     var isLossy = false
     var faults: [String] = []
 }

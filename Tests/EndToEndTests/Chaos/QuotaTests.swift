@@ -46,7 +46,6 @@ extension Chaos {
         }
     }
 
-    /// Returns the highest number of requests in one window.
     private static func most(_ times: [Int64]) -> Int {
         var first = 0
         var most = 0

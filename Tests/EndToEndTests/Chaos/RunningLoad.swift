@@ -26,7 +26,6 @@ final class RunningLoad: Sendable {
         let task = Task {
             while !Task.isCancelled, places.count < plan.records.count {
                 await send(max(1, perSecond / 5))
-                // The interval between two parts of the load.
                 try? await Task.sleep(for: .milliseconds(200))
             }
         }

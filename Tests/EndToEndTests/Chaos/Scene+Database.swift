@@ -98,7 +98,6 @@ extension Scene {
         try await bed.outcomes.until("\(count) are answered") { $0.answers.count >= count }
     }
 
-    /// Returns once the first `count` submissions are answered, checkpointed and committed.
     private func done(_ count: Int) async throws {
         try await answered(count)
         try await eventually("all is committed") { try await bed.lag() == 0 }

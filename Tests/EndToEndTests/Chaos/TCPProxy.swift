@@ -58,7 +58,6 @@ final class TCPProxy: @unchecked Sendable {
         try await loop.submit { self.targetPort = port }.get()
     }
 
-    /// Resets every connection on both sides.
     func cut() async throws {
         try await loop.submit { for pipe in Array(self.pipes.values) { pipe.cut() } }.get()
     }

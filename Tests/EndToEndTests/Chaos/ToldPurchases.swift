@@ -49,7 +49,6 @@ final class ToldPurchases: Sendable {
         let task = Task {
             while !Task.isCancelled {
                 do { try await tell() } catch { failures.withLock { $0.append("Apple could not tell: \(error)") } }
-                // The interval between two announcements.
                 try? await Task.sleep(for: .milliseconds(1000 / Self.perSecond))
             }
         }

@@ -3,7 +3,6 @@ import Testing
 
 /// The rules of layout and accessibility that every page must keep.
 extension Browser {
-    /// The folder for screenshots; nil for none.
     private static let pictures = ProcessInfo.processInfo.environment["RECEIPTD_TEST_SCREENSHOTS"]
     /// The path of axe, which checks accessibility. `scripts/check-tools.sh` installs it.
     private static let axe = ProcessInfo.processInfo.environment["RECEIPTD_TEST_AXE"]

@@ -15,7 +15,6 @@ final class Browser {
     private let session: String
 
     struct Fault: Error, CustomStringConvertible {
-        /// The name of the error in WebDriver.
         var name: String?
         let description: String
     }
@@ -145,7 +144,6 @@ final class Browser {
             "POST", "/actions", ["actions": [["type": "key", "id": "keyboard", "actions": actions]]])
     }
 
-    /// Writes an image of the whole page to a file.
     func screenshot(_ file: URL) async throws {
         let shot = try await devtools("Page.captureScreenshot", ["format": "png", "captureBeyondViewport": true])
         guard let text = (shot as? [String: Any])?["data"] as? String, let data = Data(base64Encoded: text) else {

@@ -5,7 +5,6 @@ import Testing
 
 @testable import Demo
 
-/// Uses the console in Chromium, as support and operators do.
 @Suite("The console in a browser", .serialized, .wholeSystem)
 struct ConsoleBrowserTests {
     private static let views = [
@@ -184,7 +183,6 @@ struct ConsoleBrowserTests {
             try await ConsoleTests.fill(bed)
             let console = "http://127.0.0.1:\(try await ConsoleTests.start(in: bed))"
             try await Browser.run { browser in
-                /// Presses Tab until the element has the focus.
                 func go(to selector: String) async throws {
                     for _ in 0..<60 {
                         try await browser.press(Key.tab)

@@ -29,7 +29,6 @@ final class ConsoleClient: Sendable {
         self.cookie = cookie
     }
 
-    /// Returns a client that has signed in.
     static func signedIn(port: Int, _ name: String, _ password: String) async throws -> ConsoleClient {
         let answer = try await ConsoleClient(port: port).post("/sign-in", ["name": name, "password": password])
         guard answer.status == 303, let cookie = answer["Set-Cookie"] else {

@@ -4,7 +4,6 @@ import Testing
 
 @testable import Demo
 
-/// Filters and changes the console's lists over HTTP.
 @Suite("The console's lists, end to end", .wholeSystem)
 struct ConsoleListTests {
     /// Inserts four unclaimed purchases. Two have killed workers. Two belong to no known player, and one of these has

@@ -3,7 +3,6 @@ import Testing
 
 @testable import Demo
 
-/// Filters and picks rows, and decides them, over HTTP.
 @Suite("Picked and filtered rows of the console, end to end", .wholeSystem)
 struct ConsolePickTests {
     private static let entries =

@@ -5,7 +5,6 @@ import Testing
 
 @testable import Demo
 
-/// Uses the worker's page in Chromium, as an operator does.
 @Suite("The worker's page in a browser", .serialized, .wholeSystem)
 struct WorkerPageBrowserTests {
     @Test("the page fits 1,200 and 390 pixels, light and dark, without accessibility faults or foreign requests")
@@ -54,7 +53,6 @@ struct WorkerPageBrowserTests {
         }
     }
 
-    /// Opens the page of a ready worker in a browser.
     private static func withPage(
         width: Int = 1_200, runsScripts: Bool = true, _ body: (Testbed, Worker, Browser) async throws -> Void
     ) async throws {
