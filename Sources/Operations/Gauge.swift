@@ -2,7 +2,6 @@ import Synchronization
 
 /// A value that goes up and down. It is atomic, so any thread may set it at any rate.
 public final class Gauge: Metric {
-    /// The bits of the Double.
     private let bits = Atomic<UInt64>(0)
 
     public init() {}

@@ -9,7 +9,6 @@ public enum LogFormat: String, CaseIterable, Sendable {
     case text
 }
 
-/// One log line before it is rendered.
 struct LogLine {
     /// The time of the line, in milliseconds since 1970.
     var time: Int64

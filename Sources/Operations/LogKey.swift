@@ -19,7 +19,6 @@ public enum LogKey: String, CaseIterable, Sendable {
     /// The W3C trace id in the submission's `traceparent`.
     case traceID = "trace_id"
 
-    // The position in Kafka.
     case topic, partition, partitions, offset
     case groupID = "group_id"
 

@@ -12,7 +12,6 @@ struct LogText {
     /// Appends text that needs no escapes.
     mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    /// Appends a JSON string.
     mutating func quoted(_ text: String) {
         raw("\"")
         escaped(text, quotes: true)

@@ -185,7 +185,6 @@ extension MetricDeclaration {
         labels: ["reason"])
 }
 
-/// The upper bounds of the buckets of histograms.
 private enum Buckets {
     /// Bounds in seconds, from 5 ms to 30 s. The default time-out of a request is 10 s.
     static let request = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30]

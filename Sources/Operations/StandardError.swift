@@ -1,7 +1,6 @@
 import Foundation
 import Synchronization
 
-/// Writes to the process's standard error.
 enum StandardError {
     /// Keeps the lines of two threads apart. The kernel writes at most 4 KiB to a pipe as a whole.
     private static let lock = Mutex<Void>(())

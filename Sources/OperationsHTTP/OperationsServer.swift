@@ -56,7 +56,6 @@ public struct OperationsServer: Service {
         }
     }
 
-    /// Adds the present counters to the history for the charts.
     private func sample() {
         history.add(TrafficHistory.Sample(StatusReport(metrics: metrics, health: health), metrics: metrics))
     }

@@ -86,7 +86,6 @@ extension Drawing {
                 token: subject.token, renewsYearly: (product ?? subject.product) == 4))
     }
 
-    /// Refunds the purchase, or reverses its refund.
     private mutating func refund(_ index: Int) {
         let number = bought[index].number
         if bought[index].isRefunded, may(.reversals, 70) {

@@ -5,7 +5,6 @@ struct Generator {
     private(set) var number = 0
     private(set) var met: [FeaturePair: Int] = [:]
 
-    /// - Parameter pool: the features to choose from.
     init(seed: UInt64, pool: [Feature] = Feature.allCases) {
         self.seed = seed
         self.pool = pool
@@ -38,9 +37,7 @@ struct Drawing {
         let product: Int
         let token: Int
         var isRefunded = false
-        /// True if an operator has revoked the grant of the purchase.
         var isRevoked = false
-        /// True if the subscription renews for a year.
         var renewsYearly = false
     }
 

@@ -50,7 +50,6 @@ final class Ground: Sendable {
         let text: String
     }
 
-    /// Runs a command of `receiptd`, as an operator does.
     func command(_ arguments: [String], _ environment: [String: String]) async throws -> Ending {
         let (program, log) = (program, directory.appendingPathComponent("command-\(nextNumber()).log"))
         let given = Scenery.settings(History()).merging(environment) { $1 }

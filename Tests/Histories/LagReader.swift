@@ -8,7 +8,6 @@ final class LagReader: Sendable {
     struct Look: Sendable {
         /// The number of records after the group's committed offsets.
         var lag: Int64 = 0
-        /// The committed offset of each partition.
         var committed: [TopicPartition: Int64] = [:]
     }
 

@@ -6,7 +6,6 @@ import Kafka
 import Postgres
 import Synchronization
 
-/// Injects faults, and acts as an operator.
 extension Performance {
     func disturb(_ step: Step) async throws {
         facts.conditions.isCalm = false

@@ -131,7 +131,6 @@ extension Performance {
         return bought.id
     }
 
-    /// Copies the store's transactions into the facts.
     func refresh() {
         let (all, subscriptions) = world.apple.inStore { (Array($0.transactions.values), $0.subscriptions) }
         for one in all {

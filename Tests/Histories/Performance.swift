@@ -7,7 +7,6 @@ import Synchronization
 
 /// Plays a history in a world. It records facts for the model, and a trace for people.
 final class Performance {
-    /// A proof on a device.
     struct Proof {
         var field: String
         var text: String
@@ -70,7 +69,6 @@ final class Performance {
         var busyUntil = Date.distantPast
     }
 
-    /// The runner's observations of the worker during the steps.
     struct Watch {
         var commits: [CommitLook] = []
         /// The positions of submissions whose outcome was durable at some look.

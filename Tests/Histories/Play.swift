@@ -1,7 +1,6 @@
 import Foundation
 import HistoryModel
 
-/// The result of playing a history.
 struct Outcome: Sendable {
     var differences: [Difference] = []
     var trace: [String] = []

@@ -110,7 +110,6 @@ enum Scenery {
             }.joined(separator: "\n") + "\n"
     }
 
-    /// Returns the app for the model.
     static func rules(_ app: SoldApp) -> App {
         var rules = App(bundleID: app.bundleID)
         rules.hasServerAPI = app.hasServerAPI

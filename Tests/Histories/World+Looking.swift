@@ -3,7 +3,6 @@ import HistoryModel
 import Kafka
 import Postgres
 
-/// Observes the worker from outside: its offsets, rows and leases.
 extension World {
     /// Returns the number of records of both inbound topics after the committed offsets; nil if the broker does not
     /// answer.
@@ -56,7 +55,6 @@ extension World {
         }
     }
 
-    /// Returns the rows of `subscriptions`, by original transaction id.
     func subscriptions() async throws -> [String: SubscriptionFact] {
         try await looking.run { session in
             let rows = try session.execute(
@@ -110,7 +108,6 @@ extension World {
         }
     }
 
-    /// Returns true if a worker has leased a row.
     func isAnyLeased() async -> Bool {
         let leased = ["parked", "holds", "announced_purchases", "subscriptions"].map {
             "EXISTS (SELECT FROM \($0) WHERE leased_until > now())"

@@ -23,7 +23,6 @@ struct Claim {
 extension Model {
     static let hour: Int64 = 3_600_000
 
-    /// Returns all claims on the purchase.
     func claims(on purchase: Purchase) -> [Claim] {
         var claims: [Claim] = []
         for submission in facts.submissions {

@@ -214,7 +214,6 @@ public struct Place: Sendable, Hashable {
 public struct OperatorAct: Sendable {
     public enum Order: Sendable, Equatable {
         case release, refuse, revoke, reinstate
-        /// A transfer of the subscription to this player.
         case transfer(String)
     }
 

@@ -1,6 +1,5 @@
 import Encodings
 
-/// Judges the events on the topic.
 extension Model {
     func form() -> [Difference] {
         seen.events.flatMap { event -> [Difference] in

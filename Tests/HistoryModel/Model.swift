@@ -6,7 +6,6 @@ public struct Model: Sendable {
     /// The family of each transaction. One player owns a whole family: all periods, restored copies and continuations
     /// of an original transaction. A consumable is a family by itself.
     private let families: [String: String]
-    /// The first grant event of each transaction.
     let granted: [String: Event]
     /// The families with a purchase that an erased player may own.
     private(set) var erased: Set<String> = []

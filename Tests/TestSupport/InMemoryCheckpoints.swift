@@ -16,7 +16,6 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         var failingWrites = 0
         /// The number of next writes of lost decisions that fail.
         var failingKeeps = 0
-        /// True while writes wait.
         var holdsWrites = false
         var heldWrites = 0
     }

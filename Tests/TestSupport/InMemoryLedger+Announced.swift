@@ -52,7 +52,6 @@ struct AnnouncedRows {
     var grantsSince: [BundleID: Timestamp] = [:]
     /// True if all purchases so far have waited long enough for a submission.
     var isPatienceOver = false
-    /// The subscriptions without an owner.
     var unownedSubscriptions: [StoreTransactionID: UnownedSubscription] = [:]
 
     /// After a hold has ended without a grant, makes the purchase due again, or ends it with `reason`.
@@ -217,7 +216,6 @@ extension InMemoryLedger: PlayerAccounts {
 }
 
 extension AnnouncedRows {
-    /// Returns true if the row is due and not leased.
     fileprivate func isDue(_ row: AnnouncedRow, under catalog: Catalog) -> Bool {
         guard row.lease == nil else { return false }
         if row.state == .waiting { return !row.awaitsSubmission || isPatienceOver }

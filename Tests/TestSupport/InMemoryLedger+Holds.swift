@@ -1,6 +1,5 @@
 import Fulfillment
 
-/// The key of a hold: a transaction and a player.
 struct HoldKey: Hashable, Comparable {
     let transaction: StoreTransactionID
     let player: PlayerID

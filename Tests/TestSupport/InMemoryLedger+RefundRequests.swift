@@ -194,7 +194,6 @@ extension InMemoryLedger.State {
     }
 }
 
-/// The refund requests, and the game server's reports about consumption.
 struct RefundQuestions {
     var requests: [Identifier: RefundRequestEntry] = [:]
     var reports: [ConsumptionReportKey: ConsumptionReport.Content] = [:]

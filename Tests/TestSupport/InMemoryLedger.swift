@@ -41,7 +41,6 @@ public final class InMemoryLedger: PurchaseLedger {
     /// Deletes all rows, as a restore to the empty database does.
     public func forgetEverything() { state.update { $0 = State() } }
 
-    /// True if reads of subscriptions fail.
     let isUnreadable = Mutex(false)
     /// The clock that says which subscriptions are due.
     let clock: @Sendable () -> Timestamp

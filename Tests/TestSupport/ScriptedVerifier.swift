@@ -77,7 +77,6 @@ public final class ScriptedVerifier: ReceiptVerifier {
         return answer ?? unscripted(name)
     }
 
-    /// Returns the next answer; nil if there is none.
     private static func next(of answers: inout [AppleAnswer]) -> AppleAnswer? {
         answers.count > 1 ? answers.removeFirst() : answers.first
     }
@@ -101,7 +100,6 @@ public final class ScriptedVerifier: ReceiptVerifier {
 }
 
 extension VerificationRequest.Subject {
-    /// The receipt, or the transaction id.
     fileprivate var text: String {
         switch self {
         case .receipt(let receipt, _): receipt

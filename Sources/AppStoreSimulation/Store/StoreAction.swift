@@ -26,7 +26,6 @@ struct StoreAction: Decodable {
         case send
     }
 
-    /// An action lacks a field that it needs.
     struct Missing: Error, CustomStringConvertible {
         let field: String
         var description: String { "\(field) is missing" }

@@ -101,7 +101,6 @@ extension SimulatedAccount {
     }
 }
 
-/// Writes a JSON object, one member after another.
 struct ClaimsText {
     private var text = "{"
 

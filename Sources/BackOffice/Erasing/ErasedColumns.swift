@@ -4,7 +4,6 @@ enum ErasedColumns {
     enum Fate: Sendable {
         /// The pseudonym replaces the player's id.
         case pseudonym
-        /// The row is deleted.
         case deleted
         /// The event stays, without the JSON members that name the player.
         case rewritten

@@ -20,7 +20,6 @@ public struct PlayerErasure: Sendable {
         public var isNothing: Bool { held == 0 && parked == 0 && unpublished == 0 }
     }
 
-    /// The most grants in one SQL transaction.
     private static let grantsAtATime: Int64 = 500
     /// The blocks that one statement reads of a table without an index by player: 32 MiB.
     private static let blocksAtATime: Int64 = 4_096

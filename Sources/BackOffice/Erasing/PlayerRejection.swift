@@ -5,7 +5,6 @@ import Postgres
 
 /// Rejects a player's holds and parked submissions for an operator. A worker publishes the events.
 public struct PlayerRejection: Sendable {
-    /// The most holds that one query lists.
     private static let batch = 100
 
     private static let listingHolds = LedgerSQL.statement(PackageResources.list_player_holds_sql)

@@ -4,7 +4,6 @@ import NamesAndTimes
 /// An operator's decision to revoke or reinstate a grant.
 public struct GrantDecision: Sendable {
     public enum Word: String, Sendable {
-        /// The operator revokes the grant.
         case revoke
         /// The operator withdraws the earlier revocation.
         case reinstate

@@ -7,7 +7,6 @@ import Postgres
 /// computed from its row. So this type computes the ids of recently changed rows again, and compares them with the
 /// searched id.
 enum ToldEvents {
-    /// The number of past days to search.
     static let days: Int32 = 30
     /// The most rows of each kind to search, newest first.
     static let rows: Int64 = 10_000

@@ -3,7 +3,6 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Leases the parked submissions that an operator chose.
 extension LeaseParked {
     private static let choosing = LedgerSQL.statement(PackageResources.lease_chosen_parked_sql)
     private static let ofPlayer = LedgerSQL.statement(PackageResources.lease_player_parked_sql)

@@ -6,7 +6,6 @@ import Postgres
 /// Rejects parked submissions through the ledger. If a worker decides at the same time, the first row in `outcomes`
 /// wins.
 public struct ParkedRejection: Sendable {
-    /// The most submissions that are leased together.
     private static let batch = 100
     /// The longest wait for submissions that a worker has leased. Workers end most of these leases within a second.
     private static let waitSeconds = 15.0

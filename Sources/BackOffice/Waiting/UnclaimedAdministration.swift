@@ -11,7 +11,6 @@ public struct UnclaimedAdministration: WaitingTable {
     package static let listing = LedgerSQL.statement(PackageResources.list_unclaimed_sql)
     private static let retrying = LedgerSQL.statement(PackageResources.retry_unclaimed_purchases_sql)
     package static var moreOfListing: [PostgresParameter] { [.int8(Int64(AccountTokenFacts.maximumSenders))] }
-    /// The most purchases that one statement makes due.
     private static let retriedAtATime = 1_000
 
     package let pool: PostgresPool

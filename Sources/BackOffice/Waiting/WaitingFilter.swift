@@ -9,7 +9,6 @@ public protocol WaitingReason: RawRepresentable<String>, Equatable, Sendable {
     static var hasProducts: Bool { get }
 }
 
-/// A hold has a player and a product.
 extension Reason: WaitingReason {
     public static var hasPlayers: Bool { true }
     public static var hasProducts: Bool { true }

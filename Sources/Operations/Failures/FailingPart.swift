@@ -9,7 +9,6 @@ public enum FailingPart: String, CaseIterable, Sendable {
 
     // The ledger's writers and its reader.
     case decisions, recall, acknowledgements, parking
-    // The loops.
     case parked, holds, outbox, offsets, commits, consumer, publisher, notifications, accounts, announced, catalog
     /// Stores the owners of published purchases again, after the database lost them in a restore or a fail-over.
     case claims

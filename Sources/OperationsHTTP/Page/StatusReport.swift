@@ -72,7 +72,6 @@ struct StatusReport: Encodable {
     let outboxPending: Double
     let lag: Lag
     let partitions: [Partition]
-    /// The number of submissions in each class.
     let classes: [String: Int]
     let apple: Apple
     let misconfigured: [String]

@@ -4,7 +4,6 @@ import Synchronization
 
 /// The last minutes of a process's counters, for the charts of the worker's page. It is limited in time and in size.
 final class TrafficHistory: Sendable {
-    /// The counters at one moment.
     struct Sample: Sendable, Equatable {
         /// The monotonic time in seconds.
         let seconds: Double

@@ -1,5 +1,4 @@
 enum CatalogLimits {
-    /// The most bytes of the file.
     static let fileSize = 16 * 1_048_576
     /// The most Unicode scalars of a bundle id, a product id, a key id, an issuer id or the name of a setting.
     static let nameLength = 255

@@ -17,7 +17,6 @@ package struct IntakeSettings: Sendable {
             if case .named(let names) = self { names } else { nil }
         }
 
-        /// The setting's text.
         var text: String {
             switch self {
             case .unnamed: ""

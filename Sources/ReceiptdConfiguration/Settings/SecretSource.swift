@@ -2,7 +2,6 @@
 /// credentials that the catalog names have no other source. A file is read at each use, so that a changed secret takes
 /// effect.
 package struct SecretSource: Sendable {
-    /// The most bytes of a secret's file.
     static let maximumFileSize = 65_536
 
     private let environment: [String: String]

@@ -1,6 +1,5 @@
 import Testing
 
-/// Fails the test with the first problems, if there are any.
 func expectNone(_ problems: [String], _ place: String = "", at location: SourceLocation = #_sourceLocation) {
     #expect(problems.isEmpty, "\(place) \(problems.count) problems: \(problems.prefix(10))", sourceLocation: location)
 }

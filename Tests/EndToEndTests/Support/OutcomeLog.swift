@@ -25,7 +25,6 @@ final class OutcomeLog: Sendable {
         /// The events in the order of each partition, including repeated ones.
         var events: [Event] = []
         var deadLetters: [ConsumerRecord] = []
-        /// The event ids by submission id.
         var answers: [String: Set<String>] = [:]
         var faults: [String] = []
     }

@@ -186,7 +186,6 @@ final class ParkingBed {
         try await publish(value, player: player)
     }
 
-    /// Publishes a submission as it is.
     func publish(_ value: String, player: String) async throws {
         _ = try await producer.send(
             ProducerRecord(
@@ -235,7 +234,6 @@ final class ParkingBed {
         try await pool.run { try $0.execute(PostgresStatement(sql)).int8(0, 0) } ?? -1
     }
 
-    /// Returns the first column of the query's rows, as text.
     func rows(_ sql: String) async throws -> [String] {
         try await pool.run { connection in
             let result = try connection.execute(PostgresStatement(sql))

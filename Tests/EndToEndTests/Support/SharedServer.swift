@@ -71,7 +71,6 @@ enum Seeds {
         try String(contentsOf: catalogFile, encoding: .utf8)
     }
 
-    /// Creates the schema and imports the catalog.
     static func prepare(_ uri: String) async throws {
         let catalog = try catalog()
         try await withPool(uri) { pool in

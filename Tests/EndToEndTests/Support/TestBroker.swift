@@ -52,7 +52,6 @@ extension EmbeddedParts {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// The trait of tests that need the in-process broker.
     static var onlyInProcessBroker: Self {
         .disabled(if: TestBroker.isReal, "the in-process broker's own faults and ways")
     }

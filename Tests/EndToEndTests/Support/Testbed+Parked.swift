@@ -12,7 +12,6 @@ extension Testbed {
             """)
     }
 
-    /// Returns the ids of the submissions that were parked since `recordParked`.
     func parkedOnce() async throws -> Set<String> {
         try await query("SELECT DISTINCT submission_id FROM parked_once") { rows in
             Set((0..<rows.count).compactMap { rows.text($0, 0) })

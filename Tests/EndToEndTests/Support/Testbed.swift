@@ -15,7 +15,6 @@ final class Testbed: Sendable {
         case empty
         /// A PostgreSQL server for this test alone, which the test may stop.
         case ownServer
-        /// The existing database at this URI, with its rows.
         case existing(String)
     }
 

@@ -40,7 +40,6 @@ struct TrafficGenerator {
         mark = String(seed % 1_000_000)
     }
 
-    /// Returns a plan of at least `count` records.
     static func plan(seed: UInt64, count: Int, players: Int = 200, withContests: Bool = true) -> Plan {
         plan(seed: seed, count: count, players: players, without: withContests ? [] : [.replayed, .restored])
     }

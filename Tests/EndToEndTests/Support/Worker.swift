@@ -6,7 +6,6 @@ import TestSupport
 
 @testable import Demo
 
-/// A worker's process, as it is seen from outside.
 struct Worker: Sendable {
     let process: WorkerProcess
 
