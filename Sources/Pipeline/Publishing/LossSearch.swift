@@ -37,7 +37,7 @@ struct LossSearch: Sendable {
     /// Returns the end of each partition's log; empty if the topic does not exist.
     func ends(of topic: Topic) throws(KafkaError) -> [Int32: Int64] {
         let consumer = try KafkaConsumer(properties: topic.properties, log: log)
-        defer { consumer.close() }
+        defer { consumer.close(withinSeconds: 3) }
         let partitions = try partitions(of: topic, consumer)
         guard !partitions.isEmpty else { return [:] }
         let ends = try consumer.watermarks(partitions, timeoutMilliseconds: Self.callMilliseconds)
@@ -51,7 +51,7 @@ struct LossSearch: Sendable {
 
     private func committed(of topic: Topic) throws(KafkaError) -> [Int32: Int64] {
         let consumer = try KafkaConsumer(properties: topic.properties, log: log)
-        defer { consumer.close() }
+        defer { consumer.close(withinSeconds: 3) }
         let partitions = try partitions(of: topic, consumer)
         guard !partitions.isEmpty else { return [:] }
         let marks = try consumer.committedMarks(partitions, timeoutMilliseconds: Self.callMilliseconds)

@@ -100,7 +100,7 @@ struct PublishedGrants: Sendable {
         var properties = properties
         properties["enable.partition.eof"] = "true"
         let consumer = try KafkaConsumer(properties: properties, log: log)
-        defer { consumer.close() }
+        defer { consumer.close(withinSeconds: 3) }
         let (starts, open) = try stretches(consumer)
         if !starts.isEmpty { try consumer.assign(starts) }
         var ends = open
