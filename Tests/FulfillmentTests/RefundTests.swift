@@ -253,7 +253,7 @@ struct RefundedPurchaseTests {
         var view = LedgerView()
         view.refunds[
             RefundKey(transactionID: transaction, bundleID: Sample.bundle, environment: .production)] =
-            GrantRevocations.Revocation(at: time, reason: .refund)
+            RefundState(words: [RefundWord(shown: GrantRevocations.Revocation(at: time, reason: .refund))])
         return view
     }
 

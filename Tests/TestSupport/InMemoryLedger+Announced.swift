@@ -265,7 +265,7 @@ extension InMemoryLedger.State {
             isRefunded: view.refunds[
                 RefundKey(
                     transactionID: id, bundleID: purchase.evidence.bundleID,
-                    environment: purchase.evidence.environment)] != nil)
+                    environment: purchase.evidence.environment)]?.revocation != nil)
         let period = purchase.period(catalog).flatMap { view.claims[$0] }
         if period?.names(id) == true { ownership.owner = period?.player }
         ownership.isPublished = isPublished(purchase)

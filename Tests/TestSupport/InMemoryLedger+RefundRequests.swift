@@ -181,7 +181,7 @@ extension InMemoryLedger.State {
         }
         let key = RefundKey(
             transactionID: request.transactionID, bundleID: request.bundleID, environment: request.environment)
-        if view.refunds[key]?.milliPercent == GrantRevocations.whole { return .revoked }
+        if view.refunds[key]?.revocation?.milliPercent == GrantRevocations.whole { return .revoked }
         let isKnown = holder(request) != nil || view.refusals[request.transactionID] != nil
         return isKnown ? .undelivered : .unknown
     }

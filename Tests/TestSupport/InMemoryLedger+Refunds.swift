@@ -36,10 +36,7 @@ extension InMemoryLedger.State {
                     transactionID: period, bundleID: notice.transaction.bundleID,
                     environment: notice.transaction.environment))
         }
-        for key in keys {
-            view.refunds[key] = known.revocation
-            if known.revocation == nil { view.refunds.reversed.insert(key) } else { view.refunds.reversed.remove(key) }
-        }
+        for key in keys { view.refunds[key] = known }
     }
 
     fileprivate mutating func settle(_ received: ReceivedNotice, _ catalog: Catalog) -> NoticeEffect {

@@ -1,16 +1,14 @@
-/// The refunds and reversals that Apple reported for granted and ungranted transactions.
+/// Apple's reports about refunds of transactions and periods, whether granted or not.
 public struct KnownRefunds: Sendable {
-    private var revocations: [RefundKey: GrantRevocations.Revocation] = [:]
-    /// The transactions and periods whose refund Apple has reversed.
-    public var reversed: Set<RefundKey> = []
+    private var states: [RefundKey: RefundState] = [:]
 
     public init() {}
 
-    public var isEmpty: Bool { revocations.isEmpty }
+    public var isEmpty: Bool { states.isEmpty }
 
-    /// The unreversed refund of a transaction or a period; nil if there is none.
-    public subscript(key: RefundKey) -> GrantRevocations.Revocation? {
-        get { revocations[key] }
-        set { revocations[key] = newValue }
+    /// The reports about a transaction or a period; nil if Apple never reported a refund of it.
+    public subscript(key: RefundKey) -> RefundState? {
+        get { states[key] }
+        set { states[key] = newValue }
     }
 }

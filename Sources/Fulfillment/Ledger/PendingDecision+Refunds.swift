@@ -1,36 +1,29 @@
-/// Rules for a refund that Apple reported before the grant of the purchase.
+/// The refunds that Apple reported before the purchase was granted.
 extension LedgerView {
-    /// Returns the refund that Apple reported before the grant, in a notification or with the purchase itself. Returns
-    /// nil if there is none, or if Apple has reversed it.
+    /// Returns the refund that Apple reported before the grant, in a notification or with the purchase itself; nil if
+    /// none is in force. Apple may have reversed a refund after it signed the proof or sent the answer that shows it.
     func refund(of judged: JudgedPurchase, in decision: PendingDecision) -> GrantRevocations.Revocation? {
         let purchase = judged.purchase
-        if refunds.isEmpty, purchase.cancelledAt == nil { return nil }
-        func refund(of transaction: StoreTransactionID) -> GrantRevocations.Revocation? {
-            refunds[
-                RefundKey(
-                    transactionID: transaction, bundleID: decision.submission.bundleID,
-                    environment: decision.environment)]
+        if refunds.isEmpty { return purchase.refunded }
+        var state = RefundState()
+        for id in [purchase.transactionID, decision.period(of: judged)].compactMap(\.self) {
+            if let known = refunds[decision.refundKey(of: id)] { state.add(contentsOf: known) }
         }
-        let ofPeriod = decision.period(of: judged).flatMap { refund(of: $0) }
-        let known = [refund(of: purchase.transactionID), ofPeriod, purchase.refunded].compactMap(\.self)
-        if let largest = known.max(by: { $0.milliPercent < $1.milliPercent }) { return largest }
-        // The refund of the original transaction also covers its restored copies. A purchase after the refund is a new
-        // purchase.
+        if let shown = purchase.refunded { _ = state.add(RefundWord(shown: shown)) }
+        if let inForce = state.revocation { return inForce }
+        // The refund of the original covers its restored copies. A purchase after the refund is a new one.
         guard judged.kind == .nonConsumable, purchase.originalTransactionID != purchase.transactionID,
-            let original = refund(of: purchase.originalTransactionID)
+            let original = refunds[decision.refundKey(of: purchase.originalTransactionID)]?.revocation
         else { return nil }
         return purchase.purchasedAt <= original.at ? original : nil
     }
 
-    /// Returns whether Apple reversed a refund of the purchase before the grant.
+    /// Returns whether Apple refunded the purchase before the grant and reversed that, so that nothing is refunded.
     fileprivate func isReversed(_ judged: JudgedPurchase, in decision: PendingDecision) -> Bool {
-        guard !refunds.reversed.isEmpty else { return false }
         let original = judged.kind == .nonConsumable ? judged.purchase.originalTransactionID : nil
         let ids = [judged.purchase.transactionID, decision.period(of: judged), original]
         return ids.compactMap(\.self).contains { id in
-            refunds.reversed.contains(
-                RefundKey(
-                    transactionID: id, bundleID: decision.submission.bundleID, environment: decision.environment))
+            refunds[decision.refundKey(of: id)].map { $0.revocation == nil } ?? false
         }
     }
 
@@ -41,6 +34,10 @@ extension LedgerView {
 }
 
 extension PendingDecision {
+    fileprivate func refundKey(of id: StoreTransactionID) -> RefundKey {
+        RefundKey(transactionID: id, bundleID: submission.bundleID, environment: environment)
+    }
+
     /// Returns the grant of a purchase, with a revocation if Apple has already refunded the purchase. If the database
     /// may have lost a decision on the submission, a worker may have published a revocation. If Apple has reversed the
     /// refund since then, the grant comes with the reinstatement's event.

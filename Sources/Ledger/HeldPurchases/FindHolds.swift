@@ -36,15 +36,14 @@ enum FindHolds {
 }
 
 private struct RefundColumns {
-    let transaction, bundle, environment, revokedAt, reason, share: PostgresColumn
+    let transaction, bundle, environment: PostgresColumn
+    let state: RefundState.Columns
 
     init(_ rows: PostgresRows) throws(PostgresError) {
         transaction = try rows.column("transaction_id")
         bundle = try rows.column("bundle_id")
         environment = try rows.column("environment")
-        revokedAt = try rows.column("revoked_at")
-        reason = try rows.column("reason")
-        share = try rows.column("refunded_milli_percent")
+        state = try RefundState.Columns(rows)
     }
 }
 
@@ -55,12 +54,6 @@ extension LedgerView {
         else { return }
         let key = RefundKey(
             transactionID: Identifier(transaction), bundleID: Identifier(bundle), environment: environment)
-        guard let time = rows.timestamp(row, columns.revokedAt) else {
-            refunds.reversed.insert(key)
-            return
-        }
-        refunds[key] = GrantRevocations.Revocation(
-            at: time, reason: rows.text(row, columns.reason).flatMap(Reason.init(rawValue:)) ?? .refund,
-            milliPercent: rows.int4(row, columns.share).flatMap { Int32(exactly: $0) })
+        refunds[key] = RefundState(rows, row, columns.state)
     }
 }

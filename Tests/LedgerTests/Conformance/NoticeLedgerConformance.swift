@@ -122,6 +122,29 @@ struct NoticeLedgerConformance {
     }
 
     @Test(
+        "a part that the proof shows as refunded is revoked with the grant, unless Apple has reversed it since",
+        arguments: Implementation.allCases)
+    func shownPartReversed(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            func submit(_ id: String, refundedAfter seconds: Int64, offset: Int64) async throws -> [OutcomeEvent.Kind] {
+                var shown = Sample.purchase(id)
+                shown.quantity = 4
+                shown.cancelledAt = Sample.noon.adding(milliseconds: 1_000 * seconds)
+                shown.refundedMilliPercent = 50_000
+                let decision = Sample.decision([Sample.judged(shown, .consumable)], offset: offset)
+                return try await subject.ledger.record(decision).events.map(\.kind)
+            }
+            for id in ["1001", "1002", "1003"] { _ = try await subject.apply(notice(id, milliPercent: 50_000)) }
+            for id in ["1002", "1003"] { _ = try await subject.apply(notice(id, isReversal: true, after: 5)) }
+            #expect(try await submit("1000", refundedAfter: 0, offset: 0) == [.granted, .revoked])
+            #expect(try await submit("1001", refundedAfter: 0, offset: 1) == [.granted, .revoked])
+            #expect(try await submit("1002", refundedAfter: 0, offset: 2) == [.granted])
+            // Apple refunded this purchase again after the reversal.
+            #expect(try await submit("1003", refundedAfter: 9, offset: 3) == [.granted, .revoked])
+        }
+    }
+
+    @Test(
         "a refund of the original transaction revokes a non-consumable that was granted under a restored id",
         arguments: Implementation.allCases)
     func restored(implementation: Implementation) async throws {

@@ -10,20 +10,22 @@ SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
     (SELECT transaction_id, player_id, reason, NULL::text AS bundle_id, NULL::text AS environment,
-        NULL::timestamptz AS revoked_at, NULL::int4 AS refunded_milli_percent, is_bound
+        NULL::timestamptz AS revoked_at, NULL::int4 AS refunded_milli_percent, NULL::timestamptz AS signed_at,
+        NULL::text AS earlier_parts, NULL::text AS period_id, is_bound
     FROM holds
     WHERE transaction_id = wanted.id
     ORDER BY reason = 'ownership_disputed', player_id <> ALL ($2::text[])
     LIMIT cardinality($2::text[]) + 2)
     UNION ALL
-    (SELECT transaction_id, player_id, NULL, NULL, NULL, NULL, NULL, NULL FROM refusals
+    (SELECT transaction_id, player_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM refusals
     WHERE transaction_id = wanted.id AND player_id = ANY ($2::text[]))
 ) AS known
 UNION ALL
 SELECT refund.*
 FROM unnest($3::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
-    SELECT transaction_id, NULL, reason, bundle_id, environment, revoked_at, refunded_milli_percent, NULL::boolean
+    SELECT transaction_id, NULL, reason, bundle_id, environment, revoked_at, refunded_milli_percent, signed_at,
+        earlier_parts, period_id, NULL::boolean
     FROM refunds
     WHERE transaction_id = wanted.id
     -- Keeps the planner from joining the whole table, even if the table was small when the plan was made.
@@ -33,7 +35,8 @@ UNION ALL
 SELECT refund.*
 FROM unnest($4::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
-    SELECT period_id, NULL, reason, bundle_id, environment, revoked_at, refunded_milli_percent, NULL::boolean
+    SELECT period_id, NULL, reason, bundle_id, environment, revoked_at, refunded_milli_percent, signed_at,
+        earlier_parts, period_id, NULL::boolean
     FROM refunds
     WHERE period_id = wanted.id
     ORDER BY revoked_at IS NULL
