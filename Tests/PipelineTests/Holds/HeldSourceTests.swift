@@ -73,6 +73,34 @@ struct HeldSourceTests {
         }
     }
 
+    @Test("a held consumable of a receipt is looked up before it is granted, and a refund ends the hold")
+    func refundedReceipt() async throws {
+        try await with { bench, holds in
+            var app = ParkingBench.serverApp
+            app.announcements.checksRefunds = true
+            app.products["gold"] = Product(id: "gold", kind: .consumable)
+            bench.catalog.update { $0 = Catalog(version: 1, apps: [app]) }
+            let held = hold(proof: .receipt(ParkingBench.receipt("a")))
+            let purchase = StorePurchase(
+                transactionID: "1000", originalTransactionID: "1000", productID: "gold",
+                purchasedAt: WallClock.now.adding(milliseconds: -86_400_000))
+            let receipt = GenuineReceipt(
+                bundleID: ParkingBench.bundle, environment: .production, purchases: [purchase])
+            bench.apple.answer(.genuine(receipt))
+            // The hold makes the purchase known to the ledger.
+            bench.ledger.know("1000")
+            var refunded = purchase
+            refunded.cancelledAt = WallClock.now
+            bench.queries.register(
+                NotifiedTransaction(
+                    purchase: refunded, kind: .consumable, bundleID: ParkingBench.bundle, environment: .production))
+            try await bench.heldWorker.work(on: HeldInHand(held))
+            #expect(bench.queries.questions(.transaction) == [.transaction("1000")])
+            guard case .rejected(let event)? = holds.content.settled.first else { return #expect(Bool(false)) }
+            #expect(event.reason == .cancelled)
+        }
+    }
+
     private func with(_ body: (ParkingBench, ParkingBench.Holds) async throws -> Void) async throws {
         let bench = try ParkingBench()
         defer { bench.close() }
