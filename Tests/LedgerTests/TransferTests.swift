@@ -37,6 +37,35 @@ struct TransferTests {
         await ledger.close()
     }
 
+    @Test("the new owner of a transferred subscription stays its owner after an operator refused a hold of a period")
+    func refusedHold() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func record(
+            _ id: String, _ verdict: JudgedPurchase.Verdict = .grant(payload: nil), player: String, offset: Int64
+        ) async throws -> RecordedOutcome {
+            let judged = Sample.judged(
+                Sample.purchase(id, original: "5000", product: "pass"), .autoRenewableSubscription, verdict)
+            return try await ledger.record(Sample.decision([judged], player: player, offset: offset))
+        }
+        _ = try await record("5000", player: "player-1", offset: 1)
+        try await database.run(
+            """
+            INSERT INTO subscriptions (original_transaction_id, player_id, bundle_id, product_id, state, environment,
+                revision, updated_at, period_began_at)
+            VALUES ('5000', 'player-1', '\(Sample.bundle.text)', 'pass', 'active', 'Production', 1, now(), now())
+            """)
+        let transfer = try await SubscriptionAdministration(pool: database.pool)
+            .transfer("5000", to: "player-2", by: "ann", note: nil)
+        #expect(transfer == .done(from: "player-1"))
+        _ = try await record("5001", .hold(.unknownProduct), player: "player-2", offset: 2)
+        _ = try await HoldAdministration(pool: database.pool)
+            .reject(HoldFilter(id: "5001"), by: "ann", at: Sample.noon)
+        #expect(try await record("5002", player: "player-1", offset: 3).reason == .ownedByOtherPlayer)
+        #expect(try await record("5002", player: "player-2", offset: 4).granted.count == 1)
+        await ledger.close()
+    }
+
     @Test("a subscription that shares a period with a transferred subscription belongs to the new owner")
     func sharedPeriod() async throws {
         let database = try await LedgerDatabase()
