@@ -48,6 +48,23 @@ struct GrantDecisionTests {
         let ending: GrantDecision.Ending
     }
 
+    @Test(
+        "an operator's revocation of a non-consumable covers its copies, even if a consumable was granted",
+        arguments: ["1000", "1001"])
+    func revokedOriginal(granted: String) async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func decision(_ id: String, offset: Int64) -> PendingDecision {
+            let kind = id == "1000" ? ProductKind.consumable : .nonConsumable
+            return Sample.decision([Sample.judged(Sample.purchase(id, original: "1000"), kind)], offset: offset)
+        }
+        _ = try await ledger.record(decision(granted, offset: 1))
+        _ = try event(try await say(.revoke, of: granted, in: database))
+        let other = granted == "1000" ? "1001" : "1000"
+        #expect(try await ledger.record(decision(other, offset: 2)).reason == .revokedByOperator)
+        await ledger.close()
+    }
+
     @Test("an operator revokes and reinstates a grant once each, with an entry in the audit and an event in the outbox")
     func revokedAndBack() async throws {
         let database = try await LedgerDatabase()

@@ -30,6 +30,7 @@ extension PendingDecision {
     func settlement(
         of judged: JudgedPurchase, in view: LedgerView, waived: Set<Reason> = []
     ) -> PurchaseSettlement {
+        let judged = view.withKindOfCopy(judged)
         if let known = ownership(of: judged, in: view, waived) { return known }
         // The player of a lost grant has the goods. A later record of `player-accounts` does not take them back.
         let isLost = view.lostGrant(of: judged, in: self) != nil
@@ -186,7 +187,20 @@ extension LedgerView {
     /// restored copy is the date of its restore, so it decides nothing. A new purchase has a new original transaction.
     /// A subscription's later period does not count as a copy, because the player paid for it.
     fileprivate func isTakenBackByOperator(_ judged: JudgedPurchase) -> Bool {
-        judged.kind == .nonConsumable && claims[judged.purchase.originalTransactionID]?.operatorRevokedAt != nil
+        let original = judged.purchase.originalTransactionID
+        return judged.kind == .nonConsumable
+            && (claims[original]?.operatorRevokedAt ?? grants[original]?.operatorRevokedAt) != nil
+    }
+
+    /// Returns the purchase as a non-consumable if a restored copy of it was granted: the catalog then calls the product
+    /// a consumable by mistake, or lacks it. Only non-consumables have copies.
+    fileprivate func withKindOfCopy(_ judged: JudgedPurchase) -> JudgedPurchase {
+        let original = judged.purchase.originalTransactionID
+        guard !judged.isOwnedByOriginal, let claim = claims[original],
+            claim.operatorRevokedAt != nil
+                || [claim.grantedTransaction, claim.lostTransaction].contains(where: { $0 != nil && $0 != original })
+        else { return judged }
+        return judged.settled(as: .nonConsumable)
     }
 
     /// Returns whether the transaction is granted and not revoked. A non-consumable's claim does not name a grant that

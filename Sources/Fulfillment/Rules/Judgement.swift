@@ -63,6 +63,12 @@ public struct JudgedPurchase: Sendable, Equatable {
         self.dailyLimit = dailyLimit
     }
 
+    func settled(as kind: ProductKind) -> JudgedPurchase {
+        var settled = JudgedPurchase(purchase: purchase, kind: kind, verdict: verdict, dailyLimit: dailyLimit)
+        settled.origin = origin
+        return settled
+    }
+
     /// The rules' verdict on one purchase. The ledger's facts about the purchase's owner take precedence over it.
     public enum Verdict: Sendable, Equatable {
         /// The payload is the catalog's JSON object; nil without one.

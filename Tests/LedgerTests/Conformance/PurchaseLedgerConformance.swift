@@ -218,6 +218,20 @@ struct PurchaseLedgerConformance {
         }
     }
 
+    @Test(
+        "an original is rejected if its restored copy was granted, even as a consumable or without a kind",
+        arguments: Kind.allCases, [ProductKind.consumable, nil])
+    func mistakenKindOfOriginal(kind: Kind, mistaken: ProductKind?) async throws {
+        try await with(kind) { ledger in
+            let restored = Sample.judged(Sample.purchase("1001", original: "1000"), .nonConsumable)
+            let first = Sample.judged(Sample.purchase("1000"), mistaken)
+            #expect(try await ledger.record(Sample.decision([restored], offset: 1)).granted.count == 1)
+            #expect(try await ledger.record(Sample.decision([first], offset: 2)).reason == .alreadyGranted)
+            let other = try await ledger.record(Sample.decision([first], player: "player-2", offset: 3))
+            #expect(other.reason == .ownedByOtherPlayer)
+        }
+    }
+
     @Test("each period of a subscription is granted, to its owner only", arguments: Kind.allCases)
     func subscription(kind: Kind) async throws {
         try await with(kind) { ledger in
