@@ -2,7 +2,7 @@ import NamesAndTimes
 
 /// Decides how long a submission without a verdict waits, and whether it waits in memory or in PostgreSQL.
 public struct ParkingPolicy: Sendable, Equatable {
-    /// The most seconds between two tries of a parked submission, unless Apple's `Retry-After` is longer.
+    /// The most seconds between two tries of a parked submission. Apple's `Retry-After` counts for at most an hour.
     public static let longestSeconds = 6.0 * 3600
     /// The most seconds between two tries of a parked submission, as a multiple of the longest delay in memory. The
     /// shorter of this limit and `longestSeconds` counts. With the default settings they are equal.

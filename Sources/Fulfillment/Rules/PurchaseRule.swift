@@ -18,7 +18,8 @@ struct PurchaseRule: Sendable {
 
     enum Effect: Sendable {
         case reject
-        /// The rule holds the purchase, unless an operator has waived the reason.
+        /// The rule holds the purchase, unless an operator has waived the reason. `AnnouncedTerms.waives` says which
+        /// rules do not apply to a renewal.
         case hold
         /// The rule holds the purchase even if an operator has waived the reason. Only a new answer of Apple's can lead
         /// to a grant.

@@ -25,7 +25,7 @@ public struct RetryDelay: Sendable, Equatable {
     }
 
     /// Returns the seconds before the next try of due work, if the last try gave no verdict. The delay is six hours at
-    /// most, or longer if Apple's Retry-After is longer.
+    /// most, and not shorter than Apple's `Retry-After`.
     /// - Parameters:
     ///   - tries: the number of tries so far, including the last try.
     ///   - trouble: Apple's trouble at the last try; nil if there was none.

@@ -47,6 +47,7 @@ struct OffsetTracker: Sendable {
         while head < offsets.count, isFinished[head] { head += 1 }
     }
 
-    /// The offset from which to read after a crash, which is the first unfinished offset; nil before the first record.
+    /// The offset from which to read after a crash: the first unfinished offset, or the offset after the last record if
+    /// all are finished. Nil before the first record.
     var committable: Int64? { head < offsets.count ? offsets[head] : end }
 }

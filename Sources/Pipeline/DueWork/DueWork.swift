@@ -9,6 +9,10 @@ import Operations
 /// row's next lease is longer, up to a limit. Only the leases of parked submissions and of notification histories keep
 /// their length.
 ///
+/// `ParkedSource` is an example. The SQL transaction of a verdict deletes the row. Without a verdict,
+/// `SubmissionWorker.putBack` sets the next due time, or ends the lease of a row that was leased only because it has the
+/// proof of a due row. `ParkedSubmissions` declares these calls.
+///
 /// Parked submissions and holds are `IsolatingWork`, for which `SuspectTurns` finds the row that kills its worker.
 protocol DueWork: Sendable {
     associatedtype Item: Sendable
@@ -29,8 +33,8 @@ protocol DueWork: Sendable {
     /// Returns the loop's next step.
     func nextTurn() async -> DueTurn<Item>
 
-    /// Leases up to `limit` due rows, oldest first, for longer than `trySeconds`. Throws if PostgreSQL cannot be
-    /// reached.
+    /// Leases up to `limit` due rows, oldest first, for longer than `trySeconds`. `ParkedSource` may lease as many other
+    /// rows with the same proofs. Throws if PostgreSQL cannot be reached.
     func leaseDue(limit: Int) async throws -> DueBatch<Item>
 
     /// Tries one row, and returns once the result is durable. Throws `Abandoned` if the task is cancelled, because the
