@@ -113,8 +113,8 @@ extension BatchedTopicOffsets {
             var start: Int64?
             if let mark {
                 let found = PartitionProgress.start(committed: mark.offset, row: .some(row), earliest: nil)
+                starts[partition] = found
                 if found < mark.offset {
-                    starts[partition] = found
                     metrics.databaseFellBack(
                         "the database lacks records that Kafka has committed: the worker reads a topic again",
                         partition, from: mark.offset, to: found, logger)

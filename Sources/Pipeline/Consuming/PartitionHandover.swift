@@ -84,8 +84,9 @@ extension PartitionHandover {
                 PartitionProgress.start(
                     committed: mark.offset, row: row, earliest: marks?.low, lowered: lowerStarts[partition])
             }
+            // librdkafka would ask for the committed offset once more, and an error there leaves the partition unread.
+            starts[partition] = start
             if let start, let mark, start < mark.offset {
-                starts[partition] = start
                 lost[partition] = mark.offset
                 metrics.databaseFellBack(
                     "the database lacks decisions on records that Kafka has committed: the worker decides the records again",
