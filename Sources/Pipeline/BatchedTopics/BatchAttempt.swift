@@ -8,7 +8,7 @@ import NamesAndTimes
 final class BatchAttempt: @unchecked Sendable {
     /// What a successful attempt reports.
     struct Effects {
-        /// The history of the database in which the batch's effects are; nil if it has none in a database.
+        /// The history of the database that stores the batch's effects; nil if no database does.
         let history: DatabaseHistory?
     }
 
@@ -24,8 +24,7 @@ final class BatchAttempt: @unchecked Sendable {
     ///     task.
     ///   - accuse: runs on this thread, and stores whether the isolated record is at work. Returns false if it cannot
     ///     store this. Nil if no record is isolated.
-    ///   - body: returns the history of the database in which the batch's effects are; nil if it has none in a
-    ///     database.
+    ///   - body: returns the history of the database that stores the batch's effects; nil if no database does.
     /// - Returns: the result of `body`; an `Abandoned` error if the wait ended before.
     static func run(
         until deadline: Double, mayWait: () -> Bool, accuse: ((Bool) -> Bool)? = nil,

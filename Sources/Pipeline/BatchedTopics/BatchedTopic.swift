@@ -29,7 +29,7 @@ protocol BatchedTopicWorker: Sendable {
     /// Works on a batch. Returns when all effects of its records are durable, in the database or as acknowledged dead
     /// letters. Throws the database's error if PostgreSQL cannot be reached. Throws `Abandoned` if the publisher closes
     /// or the task is cancelled. After an error the loop may pass the batch again.
-    /// - Returns: the history of the database in which the batch's effects are; nil if it has none in a database.
+    /// - Returns: the history of the database that stores the batch's effects; nil if no database does.
     func work(on records: [ConsumerRecord]) async throws -> DatabaseHistory?
 
     /// Publishes the record as a dead letter, and returns when the broker has acknowledged it. For an unreadable batch,

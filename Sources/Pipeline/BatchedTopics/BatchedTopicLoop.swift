@@ -263,8 +263,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
     }
 
     /// Calls `BatchAttempt.run`, and reports to health while it blocks.
-    /// - Parameter body: returns the history of the database in which its effects are; nil if it has none in a
-    ///   database.
+    /// - Parameter body: returns the history of the database that stores the batch's effects; nil if no database does.
     private func attempt(
         until deadline: Double, accuse: ((Bool) -> Bool)? = nil,
         _ body: @escaping @Sendable () async throws -> DatabaseHistory?

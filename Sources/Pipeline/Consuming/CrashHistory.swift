@@ -94,7 +94,7 @@ struct CrashHistory: Equatable, Sendable {
     mutating func suspectIs(atWork isAtWork: Bool) { suspect?.isAtWork = isAtWork }
 
     /// Clears the suspect if its offset is below `position`. The database has the decision on that record, so the last
-    /// owner died after it. Kafka may have refused the commit of its offset, for example during a rebalance.
+    /// owner died after that decision. Kafka may have refused the commit of its offset, for example during a rebalance.
     mutating func acquit(before position: Int64) {
         if let suspect, suspect.offset < position { pass() }
     }

@@ -1,7 +1,7 @@
 import Kafka
 
-/// Decides which records to isolate. The worker takes a record that may have killed a process by itself, with nothing
-/// else in flight in the whole process.
+/// Decides which records to isolate. While the worker has a record that may have killed a process, nothing else is in
+/// flight in the whole process.
 ///
 /// The commit's metadata names the isolated record before the worker begins it, and says whether the record is at work
 /// or waits. So the partition's next owner can see whether the last owner died while the record was at work. After

@@ -72,8 +72,8 @@ final class RetryState {
         }
     }
 
-    /// True if a submission that keeps failing must leave memory because retries use too many places of first tries.
-    /// False after few failures: parking costs rows, and breaks the order of the player's submissions.
+    /// True if the submission may stay in memory: it has failed rarely, or retries leave enough places for first tries.
+    /// Parking costs rows, and breaks the order of the player's submissions.
     private var leavesRoomForOthers: Bool {
         history.failures < ParkingPolicy.failuresOfItsOwn || parking.slots.isWithinRetryShare
     }

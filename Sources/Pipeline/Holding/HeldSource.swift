@@ -4,7 +4,7 @@ import NamesAndTimes
 import Operations
 
 /// Leases held transactions whose hold may end: an operator released it, it is due for another try, or an older catalog
-/// decided it. A hold whose lease ended without a result is a suspect, as with parked submissions.
+/// decided it. A hold with three leases that ended without a result is a suspect, as with parked submissions.
 struct HeldSource: IsolatingWork {
     let part = Health.Part.heldLoop
     let failingPart = FailingPart.holds

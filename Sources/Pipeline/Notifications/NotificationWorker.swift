@@ -31,7 +31,7 @@ struct NotificationWorker: Sendable {
     /// committed the rest. Its events are published too, and stay in the outbox until Kafka acknowledges them. Throws
     /// `Abandoned` if the publisher closes, and the database's error if PostgreSQL cannot be reached. The caller may
     /// then pass the batch again.
-    /// - Returns: the history of the database in which the batch's effects are; nil if it has none in a database.
+    /// - Returns: the history of the database that stores the batch's effects; nil if no database does.
     func work(on notifications: [ReceivedNotification]) async throws -> DatabaseHistory? {
         let catalog = catalog()
         var judged: [Judged] = []

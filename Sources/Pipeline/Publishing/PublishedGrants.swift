@@ -176,7 +176,7 @@ struct PublishedGrants: Sendable {
             playerID: Identifier(player), bundleID: Identifier(bundle))
     }
 
-    /// Returns the revision in the event. The database has it, unless it lost it. Nil for an event of another kind.
+    /// Returns the revision in the event. The database has this revision, unless a fall-back lost it. Nil for an event of another kind.
     private static func revision(of record: ConsumerRecord, _ wanted: [[UInt8]]) -> PublishedRevision? {
         let kinds = record.values(of: "ce_type")
         let isOfSubscription = kinds.contains(subscriptionKind)

@@ -4,7 +4,7 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Checks subscriptions whose period is over with Apple. It requests their statuses from the App Store Server API, or
+/// Checks with Apple the subscriptions whose period is over. It requests their statuses from the App Store Server API, or
 /// else sends the newest receipt to verifyReceipt.
 final class SubscriptionChecks: DueWork {
     let part = Health.Part.subscriptionLoop
