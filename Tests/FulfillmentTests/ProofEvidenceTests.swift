@@ -65,6 +65,8 @@ struct ProofEvidenceTests {
         #expect(unproven.rememberedEvidence(told, after: held, of: app) == told)
         #expect(
             receipt(Sample.content(purchases: [purchase])).rememberedEvidence(told, after: granted, of: app) == nil)
+        let listsTwo = receipt(Sample.content(purchases: [purchase, Sample.purchase("2")]))
+        #expect(listsTwo.rememberedEvidence(told, after: granted, of: app) == nil)
         var renewable = told
         renewable.holdsAutoRenewable = true
         #expect(unproven.rememberedEvidence(renewable, after: granted, of: app) == nil)

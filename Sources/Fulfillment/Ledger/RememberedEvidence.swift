@@ -11,19 +11,25 @@ extension ParsedProof {
         // The App Store Server API shows refunds. So each submission asks that API again until the ledger has the
         // transaction.
         if case .transaction = question(for: app), !verdict.grantsAll { return nil }
+        // A later answer may list a signed purchase that this answer lacks.
+        if signature == .proven, let content {
+            let told = Set(receipt.purchases.lazy.map(\.transactionID))
+            guard content.purchases.allSatisfy({ told.contains($0.transactionID) }) else { return nil }
+        }
         return recalls(receipt) ? nil : receipt
     }
 }
 
 extension LedgerView {
     /// Returns whether the ledger has a grant or a hold of every purchase. If so, the remembered evidence replaces
-    /// Apple's answer.
+    /// Apple's answer. A disputed hold does not count: another player may still get the purchase, and then Apple must
+    /// have shown no refund since.
     /// - Parameter claimant: the player whose grants and holds count; nil if every player's count.
     public func holdsAll(_ purchases: [StorePurchase], of claimant: PlayerID? = nil) -> Bool {
         purchases.allSatisfy { purchase in
-            let holders = holds[purchase.transactionID]?.keys
-            guard let claimant else { return grants[purchase.transactionID] != nil || holders != nil }
-            return grants[purchase.transactionID].map { $0.player == claimant } ?? holders?.contains(claimant) ?? false
+            let holder = claimingHold(of: purchase.transactionID)?.player
+            guard let claimant else { return grants[purchase.transactionID] != nil || holder != nil }
+            return (grants[purchase.transactionID]?.player ?? holder) == claimant
         }
     }
 }

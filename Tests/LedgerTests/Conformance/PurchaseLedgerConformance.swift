@@ -63,7 +63,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a proven receipt is recalled once all its purchases are granted or held, whatever the proof's bytes",
+        "a proven receipt is recalled once all its purchases are granted or held without dispute, whatever its bytes",
         arguments: Kind.allCases)
     func recallsPurchases(kind: Kind) async throws {
         try await with(kind) { ledger in
@@ -75,6 +75,12 @@ struct PurchaseLedgerConformance {
             #expect(try await ledger.recall(query) == .nothing)
             _ = try await ledger.record(Sample.decision([Sample.judged(purchases[0])], offset: 1))
             #expect(try await ledger.recall(query) == .nothing)
+            let disputed = Sample.decision(
+                [Sample.judged(purchases[1], .consumable, .hold(.ownershipDisputed))], player: "player-2", offset: 3,
+                proof: "d", remembers: true)
+            _ = try await ledger.record(disputed)
+            #expect(try await ledger.recall(query) == .nothing)
+            #expect(try await ledger.recall(Sample.query(for: disputed, redelivered: false)) == .nothing)
             _ = try await ledger.record(
                 Sample.decision([Sample.judged(purchases[1], .consumable, .hold(.unknownProduct))], offset: 2))
             #expect(try await ledger.recall(query) == .provenBefore(evidence))

@@ -1,7 +1,7 @@
 -- Finds receipts whose purchases are all in the ledger: one row for each.
 -- For a remembered proof, returns Apple's answer, if all of its transactions are granted or held.
 -- For a receipt that receiptd read itself, returns no evidence. It is known if all of its transactions are granted, or
--- held and not refused.
+-- held and not refused. A disputed hold does not count, because another player may still get the purchase.
 -- For EXISTS, the planner might build a hash of the whole table, which was small when the plan was made. So each
 -- look-up has LIMIT 1.
 -- $1 proofs; $2 numbers of receipts that receiptd read itself, $3 transactions of each, $4 the only player who counts,
@@ -12,7 +12,9 @@ CROSS JOIN LATERAL (SELECT evidence, transaction_ids FROM proofs WHERE proof = w
 WHERE (
     SELECT bool_and(
         (SELECT true FROM grants WHERE grants.transaction_id = purchase.id LIMIT 1) IS NOT NULL
-        OR (SELECT true FROM holds WHERE holds.transaction_id = purchase.id LIMIT 1) IS NOT NULL)
+        OR (SELECT true FROM holds
+            WHERE holds.transaction_id = purchase.id AND holds.reason <> 'ownership_disputed'
+            LIMIT 1) IS NOT NULL)
     FROM unnest(known.transaction_ids) AS purchase (id))
 UNION ALL
 SELECT wanted.number, NULL
@@ -23,6 +25,6 @@ HAVING bool_and(coalesce(
     FROM grants WHERE grants.transaction_id = wanted.id LIMIT 1),
     (SELECT true FROM holds
     WHERE holds.transaction_id = wanted.id AND (wanted.claimant IS NULL OR holds.player_id = wanted.claimant)
-        AND holds.refused_at IS NULL
+        AND holds.reason <> 'ownership_disputed' AND holds.refused_at IS NULL
     LIMIT 1),
     false));
