@@ -73,7 +73,8 @@ LEFT JOIN LATERAL (
     FROM grants
     WHERE grants.transaction_id = ANY (ARRAY[leased.transaction_id, (
             SELECT granted_transaction_id FROM claims
-            WHERE claims.original_transaction_id = leased.original_transaction_id), (
+            WHERE claims.original_transaction_id = leased.original_transaction_id AND leased.period_id IS NULL
+                AND leased.kind IS DISTINCT FROM 'auto_renewable_subscription'), (
             SELECT granted_transaction_id FROM claims
             WHERE claims.original_transaction_id = leased.period_id)])
         AND grants.bundle_id = leased.bundle_id AND grants.environment = leased.environment
