@@ -9,12 +9,13 @@ import Testing
 @Suite("Importing grants")
 struct GrantImportTests {
     private func grant(
-        _ id: String, original: String? = nil, player: String = "player-1", line: Int = 1
+        _ id: String, original: String? = nil, player: String = "player-1", line: Int = 1,
+        revokedAt: Timestamp? = nil
     ) -> ImportedGrant {
         ImportedGrant(
             line: line, transactionID: Identifier(id), originalTransactionID: Identifier(original ?? id),
             playerID: Identifier(player), bundleID: Sample.bundle, productID: "gold", quantity: 2,
-            environment: .production, purchasedAt: Sample.noon, expiresAt: nil, revokedAt: nil,
+            environment: .production, purchasedAt: Sample.noon, expiresAt: nil, revokedAt: revokedAt,
             grantedAt: Sample.noon, submissionID: "import")
     }
 
@@ -32,6 +33,66 @@ struct GrantImportTests {
         #expect(same.reason == .alreadyGranted)
         let restored = Sample.judged(Sample.purchase("9000", original: "8"), .nonConsumable)
         #expect(try await ledger.record(Sample.decision([restored], offset: 2)).reason == .alreadyGranted)
+        await ledger.close()
+    }
+
+    @Test("after an import, the copy in force bars other copies, though its original was revoked in the file or before")
+    func copyInForce() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let first = Sample.judged(Sample.purchase("40"), .nonConsumable)
+        _ = try await ledger.record(Sample.decision([first], offset: 1))
+        try await database.run("UPDATE grants SET revoked_at = now(), revoked_units = quantity")
+        _ = try await GrantImport(pool: database.pool).enter([
+            grant("30", line: 1, revokedAt: Sample.noon), grant("31", original: "30", line: 2),
+            grant("41", original: "40", line: 3),
+        ])
+        for (offset, original) in ["30", "40"].enumerated() {
+            let copy = Sample.judged(Sample.purchase("\(original)9", original: original), .nonConsumable)
+            let again = try await ledger.record(Sample.decision([copy], offset: Int64(2 + offset)))
+            #expect(again.reason == .alreadyGranted)
+        }
+        await ledger.close()
+    }
+
+    @Test("an imported grant makes its player the owner of a subscription of which another player has only a hold")
+    func heldByAnother() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func record(
+            _ id: String, _ verdict: JudgedPurchase.Verdict, player: String, offset: Int64
+        ) async throws -> RecordedOutcome {
+            let judged = Sample.judged(
+                Sample.purchase(id, original: "50", product: "pass"), .autoRenewableSubscription, verdict)
+            return try await ledger.record(Sample.decision([judged], player: player, offset: offset))
+        }
+        _ = try await record("51", .hold(.beforeCutover), player: "thief", offset: 1)
+        _ = try await GrantImport(pool: database.pool).enter([grant("50")])
+        #expect(try await record("52", .grant(payload: nil), player: "thief", offset: 2).reason == .ownedByOtherPlayer)
+        _ = try await HoldAdministration(pool: database.pool)
+            .reject(HoldFilter(id: "51"), by: "ann", at: Sample.noon)
+        #expect(try await record("52", .grant(payload: nil), player: "player-1", offset: 3).granted.count == 1)
+        await ledger.close()
+    }
+
+    @Test("a refund request for a held renewal of an imported subscription is leased as undelivered")
+    func heldRenewal() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await GrantImport(pool: database.pool).enter([grant("50")])
+        let held = Sample.judged(
+            Sample.purchase("55", original: "50", product: "pass"), .autoRenewableSubscription, .hold(.unknownProduct))
+        _ = try await ledger.record(Sample.decision([held], offset: 1))
+        let request = RefundRequest(
+            id: "n-55", transactionID: "55", originalTransactionID: "50", bundleID: Sample.bundle,
+            environment: .production, productID: "pass", kind: .autoRenewableSubscription, reason: nil,
+            signedAt: WallClock.now)
+        try await database.pool.run { session in
+            try session.transaction { _ = try RefundRequestWrite.enter([request], at: Sample.noon, in: $0) }
+        }
+        let leased = try await PostgresRefundRequests(pool: database.pool)
+            .leaseDueRequests(limit: 5, waitSeconds: 0, at: Sample.noon)
+        #expect(leased.map(\.delivery) == [.undelivered])
         await ledger.close()
     }
 
