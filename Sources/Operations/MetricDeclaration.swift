@@ -55,7 +55,7 @@ extension MetricDeclaration {
     static let outboxPending = Self(
         "receiptd_outbox_pending", help: "Events of the fleet that are decided and not yet published.")
     static let consumerLag = Self(
-        "receiptd_consumer_lag", help: "Records of a partition that the worker has not read.",
+        "receiptd_consumer_lag", help: "Records of a partition from the first that the worker has not finished.",
         labels: ["topic", "partition"])
     static let assignedPartitions = Self(
         "receiptd_assigned_partitions", help: "Partitions of the submissions topic that this replica reads.")
@@ -165,7 +165,7 @@ extension MetricDeclaration {
     static let rebalances = Self("receiptd_rebalances_total", help: "Changes of the partitions assigned.")
     static let retries = Self("receiptd_retries_total", help: "Tries of submissions after their first.")
     static let recalled = Self(
-        "receiptd_recalled_total", help: "Submissions answered from an earlier outcome, without Apple.")
+        "receiptd_recalled_total", help: "Submissions of which the ledger knew the record or all purchases.")
     static let submissions = Self(
         "receiptd_submissions_total", help: "Submissions answered, by class of traffic.", labels: ["class"])
     static let replayingPlayers = Self(

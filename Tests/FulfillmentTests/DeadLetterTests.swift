@@ -84,7 +84,7 @@ struct DeadLetterTests {
         }
     }
 
-    @Test("a dead letter names no sender if submission_id or player_id repeats, and leaves out other repeated fields")
+    @Test("a dead letter has no sender if its record has submission_id or player_id twice; it omits other such fields")
     func repeatedSender() {
         #expect(plain.adding("player_id", #""player-2""#).deadLetter?.sender == nil)
         #expect(plain.adding("submission_id", #""submission-2""#).deadLetter?.sender == nil)
