@@ -39,8 +39,7 @@ public struct BatchProbe: Sendable {
     public init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) {
         var properties = properties
         properties["enable.partition.eof"] = "true"
-        // The probe also reads the records of aborted transactions: without them it would take their offsets for
-        // damage.
+        // The probe also reads records of aborted Kafka transactions: an aborted batch is not a damaged one.
         properties["isolation.level"] = "read_uncommitted"
         properties["group.instance.id"] = nil
         self.properties = properties

@@ -3,7 +3,8 @@
 public struct ClockDifferences: Sendable, Equatable {
     /// The largest difference that is no failure, in seconds.
     static let toleranceSeconds = 60.0
-    /// The seconds after which a difference is unknown again if no later record or signature shows one.
+    /// The seconds after which the difference from the records or from Apple is unknown again, unless a new one is
+    /// noted. PostgreSQL's stays.
     public static let recordSeconds = 600.0
 
     public private(set) var database: Double?

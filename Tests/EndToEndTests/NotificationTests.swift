@@ -215,8 +215,8 @@ struct NotificationTests {
         }
     }
 
-    /// Checks the events about a lost revocation. The repeated event has the id of the published one, or a higher
-    /// revision.
+    /// Checks the events about a lost revocation. `receipt.revoked` was published before the restore. The worker
+    /// publishes it again with the same id, or with a higher revision and a new id.
     private static func expectOneRevocation(_ told: [OutcomeLog.Event]) {
         #expect(Set(told.map(\.transactionID)) == ["91000001"])
         let revisions = told.compactMap { event -> Int64? in

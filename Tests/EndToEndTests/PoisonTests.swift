@@ -137,7 +137,7 @@ extension EndToEnd {
             try await bed.submit(plan.records)
             func asked() -> Int { receipts.reduce(0) { $0 + bed.apple.requests(receiptData: $1) } }
             // Three workers die with all records in flight. Each later worker dies with one record in isolation. Three
-            // such deaths set a record aside if they count against it.
+            // such deaths would set the record aside. But these do not count against it, because it waits for Apple.
             for round in 0..<9 {
                 let before = asked()
                 let worker = try bed.startWorker()

@@ -8,9 +8,11 @@ import Testing
 /// notification shows the total that is refunded at that time.
 @Suite("Refund notifications in any order")
 struct RefundOrderTests {
-    /// A notification, and the total that Apple has refunded after it; nil if nothing is refunded.
+    /// A notification of a story.
     struct Said {
         let isReversal: Bool
+        /// The part of the purchase that is refunded after this notification, in thousandths of a per cent; nil if
+        /// nothing is refunded.
         let total: Int32?
         /// The time of signing, in tens of seconds.
         let time: Int64

@@ -34,7 +34,7 @@ struct DefaultOutcomesTests {
             .each([Sample.judged(Sample.purchase("\(1000 + offset)"))]), offset: offset, at: Self.now, sentAt: sentAt)
     }
 
-    @Test("records of the last month have day partitions, and records of more distant days are stored apart")
+    @Test("outcomes of the last month and next days go to day partitions, and those of other days to outcomes_apart")
     func oldTopic() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -50,7 +50,8 @@ public final class NotificationDelivery: Sendable {
     /// Adds a notification to post. The function's type is that of `AppStoreSimulation.Options.notified`.
     public func add(_ notification: SignedNotification) { continuation.yield(notification) }
 
-    /// Ends the stream of notifications. `run` returns once all of them are posted.
+    /// Ends the stream of notifications. `run` returns once each added notification is accepted, lost, or given up
+    /// after its last try.
     public func finish() { continuation.finish() }
 
     /// Posts notifications, several at once, until `finish`.

@@ -120,8 +120,8 @@ final class ConsumerLoop {
 
     private var mustReplace: Bool { fatal != nil || assignment.restartReason != nil }
 
-    /// Runs one consumer until the loop stops or must replace it. When it stops, it finishes the records in flight,
-    /// commits, and leaves the group.
+    /// Runs one consumer until the loop stops or must replace it. If the loop stops, this finishes the records in
+    /// flight within the grace period, commits, and leaves the group. Before a replacement it abandons them.
     private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
             properties: settings.consumerProperties, log: KafkaLog.forward(to: logger, folding: settings.kafkaVoice))

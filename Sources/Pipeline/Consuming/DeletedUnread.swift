@@ -52,9 +52,9 @@ extension RecordIntake {
 }
 
 extension BatchedTopicOffsets {
-    /// Reports records that Kafka deleted unread, or a topic that was created again. The takeover of a batched topic
-    /// does not compare committed offsets with the log, as `PartitionHandover` does. So a reset at the first record is
-    /// reported here.
+    /// Reports records that Kafka deleted unread, or a topic that was created again. `PartitionHandover` compares
+    /// the committed offsets of submissions with the log. Nothing does so at the takeover of a batched topic. So this
+    /// function also reports an offset reset before the first record that this owner reads.
     /// - Parameter offset: the offset of the next record, or of the log's end.
     func lookForDeleted(before offset: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer) {
         guard let owner = partitions[partition], let expected = owner.expected, offset >= expected else {

@@ -23,8 +23,9 @@ extension SubmissionWorker {
             claimant: submission.appAccountToken == nil ? nil : submission.playerID)
     }
 
-    /// Records the verdict, and returns its events once they are durable. If the same record was decided before,
-    /// returns the events of that decision.
+    /// Records the verdict, and returns its events once they are durable. If the submission's Kafka record was decided
+    /// before, returns that decision's events. Returns none if PostgreSQL refuses the data: the submission is
+    /// parked.
     func record(
         _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer
     ) async throws(Abandoned) -> [OutcomeEvent] {

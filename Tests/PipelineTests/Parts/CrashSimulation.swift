@@ -228,7 +228,7 @@ struct CrashSimulation {
         switch process.isolation.next(among: candidates, now: now) {
         case .isolate(let offset, let partition, let metadata):
             checkpoint(partition)
-            // One commit in ten fails.
+            // One in ten of the commits that name the isolated record fails.
             guard let position = process.progress[partition]?.position, !random.chance(10) else { return }
             let mark = CommitMark(offset: position, metadata: metadata)
             if position > stored[partition]?.committed?.offset ?? 0 { fruitlessDeaths[partition] = nil }
@@ -254,7 +254,7 @@ struct CrashSimulation {
     /// Lets the isolated record begin to wait, or go back to work.
     private mutating func changeAccusation() {
         let isAtWork = random.chance(50)
-        // One commit in ten fails.
+        // One in ten of the commits that name the isolated record fails.
         guard let (partition, metadata) = process.isolation.metadata(ofSuspectAtWork: isAtWork), !random.chance(10),
             let position = process.progress[partition]?.position
         else { return }
