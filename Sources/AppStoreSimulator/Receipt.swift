@@ -8,7 +8,7 @@ struct Receipt: ParsableCommand {
     @Option(help: "The app's bundle id.")
     var bundleID: String
 
-    @Option(help: "The app's Apple id (adam_id); 0 in a sandbox receipt.")
+    @Option(help: "The app's Apple id (adam_id). With --sandbox, an app receipt has 0 instead.")
     var appAppleID: Int64 = 0
 
     @Option(help: "A product id for each purchase; a single one applies to all purchases.")
