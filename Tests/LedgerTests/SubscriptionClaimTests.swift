@@ -60,6 +60,31 @@ struct SubscriptionClaimTests {
         }
     }
 
+    @Test("an erased player does not become the owner of a subscription that continues an erased one")
+    func erased() async throws {
+        try await with { database, subject, leased in
+            try await database.run(
+                """
+                INSERT INTO erasures (pseudonym, operator, done_at) VALUES ('erased', 'ann', now());
+                INSERT INTO claims (original_transaction_id, player_id, bundle_id)
+                VALUES ('2000', 'erased', '\(Sample.bundle.text)');
+                INSERT INTO grants (transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity,
+                    environment, purchased_at, submission_id, granted_at)
+                VALUES ('2000', '2000', 'erased', '\(Sample.bundle.text)', 'monthly', 1, 'Production', now(), 's', now());
+                """)
+            var told = FollowedSubscriptionsConformance.status(
+                FollowedSubscriptionsConformance.fact(.active, original: "3000", period: 20, at: 40))
+            told.transaction.previousOriginalTransactionID = "2000"
+            let findings = SubscriptionFindings(
+                [told], of: leased.subscription, under: FollowedSubscriptionsConformance.app())
+            _ = try await subject.subscriptions.settle(
+                SubscriptionCheck(leased, findings, at: FollowedSubscriptionsConformance.base),
+                catalog: FollowedSubscriptionsConformance.catalog)
+            let unowned = "SELECT count(*) FROM claims WHERE original_transaction_id = '3000' AND player_id IS NULL"
+            #expect(try await database.number(unowned) == 1)
+        }
+    }
+
     @Test("a refund shown in a receipt revokes a granted purchase, and stores nothing of a purchase never granted")
     func shown() async throws {
         try await with { database, subject, leased in

@@ -22,6 +22,7 @@ SELECT wanted.number,
         SELECT player_id FROM claims
         WHERE original_transaction_id = before.original AND bundle_id = wanted.bundle_id
             AND is_of_app(before.original, wanted.bundle_id, wanted.environment)
+            AND NOT EXISTS (SELECT FROM erasures WHERE pseudonym = claims.player_id)
     ) AS previous_owner,
     (SELECT player_id FROM player_accounts WHERE bundle_id = wanted.bundle_id AND token = wanted.token) AS player_id,
     (SELECT since FROM missed_purchase_grants WHERE bundle_id = wanted.bundle_id) AS since,
