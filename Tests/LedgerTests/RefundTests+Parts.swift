@@ -67,6 +67,24 @@ extension RefundTests {
         await ledger.close()
     }
 
+    @Test("a refund of the original revokes an imported restored copy, whether it comes before the import or after")
+    func importedCopy() async throws {
+        let database = try await LedgerDatabase()
+        func copy(_ id: String, of original: String) -> ImportedGrant {
+            ImportedGrant(
+                line: 1, transactionID: Identifier(id), originalTransactionID: Identifier(original),
+                playerID: "player-1", bundleID: Sample.bundle, productID: "gold", quantity: 1, environment: .production,
+                purchasedAt: Sample.noon, expiresAt: nil, revokedAt: nil, grantedAt: Sample.noon, submissionID: "import")
+        }
+        let importing = GrantImport(pool: database.pool)
+        _ = try await importing.enter([copy("1001", of: "1000")])
+        let later = try await apply(received(.refund, of: "1000", kind: .nonConsumable, after: 1), in: database)
+        let earlier = try await apply(received(.refund, of: "2000", kind: .nonConsumable, after: 1), in: database)
+        #expect(later == ["revoked"] && earlier == ["remembered"])
+        _ = try await importing.enter([copy("2001", of: "2000")])
+        #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL") == 2)
+    }
+
     @Test("a revocation that Apple's answer shows takes effect once, and not again after a reversal")
     func shown() async throws {
         let database = try await LedgerDatabase()

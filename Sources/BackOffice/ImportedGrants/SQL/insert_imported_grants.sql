@@ -19,10 +19,14 @@ WITH entered AS (
             CASE WHEN refunds.refunded_milli_percent BETWEEN 1 AND 99999 THEN refunds.refunded_milli_percent
                 ELSE 100000 END AS milli_percent
         FROM refunds
-        WHERE (refunds.transaction_id = imported.transaction_id OR refunds.period_id = imported.period_id)
+        WHERE (refunds.transaction_id = imported.transaction_id OR refunds.period_id = imported.period_id
+                -- A refund of the original covers the restored copies that were made before it.
+                OR refunds.transaction_id = imported.original_transaction_id AND imported.period_id IS NULL
+                    AND imported.expires_at IS NULL AND imported.purchased_at <= refunds.revoked_at)
             AND refunds.bundle_id = imported.bundle_id
             AND refunds.environment = imported.environment AND refunds.revoked_at IS NOT NULL
             AND imported.revoked_at IS NULL
+        ORDER BY refunds.transaction_id <> imported.transaction_id
         LIMIT 1
     ) AS refund ON true
     WHERE NOT EXISTS (
