@@ -74,7 +74,8 @@ extension RefundTests {
             ImportedGrant(
                 line: 1, transactionID: Identifier(id), originalTransactionID: Identifier(original),
                 playerID: "player-1", bundleID: Sample.bundle, productID: "gold", quantity: 1, environment: .production,
-                purchasedAt: Sample.noon, expiresAt: nil, revokedAt: nil, grantedAt: Sample.noon, submissionID: "import")
+                purchasedAt: Sample.noon, expiresAt: nil, revokedAt: nil, grantedAt: Sample.noon, submissionID: "import"
+            )
         }
         let importing = GrantImport(pool: database.pool)
         _ = try await importing.enter([copy("1001", of: "1000")])
