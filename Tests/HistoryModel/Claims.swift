@@ -64,7 +64,7 @@ extension Model {
 
     /// Returns true if the client may have finished the hinted purchase before it made this receipt. The worker may
     /// then grant the purchase, and does not reject with `product_mismatch`.
-    private func isFinishedEarly(_ purchase: Purchase, _ submission: Submission) -> Bool {
+    func isFinishedEarly(_ purchase: Purchase, _ submission: Submission) -> Bool {
         guard let app = facts.apps[submission.bundleID], app.hasServerAPI, let hint = submission.hint,
             submission.form == .receipt, purchase.productID == hint, !purchase.isFamilyShared
         else { return false }

@@ -82,7 +82,7 @@ extension Model {
         facts.submissions.contains { other in
             other.player != player
                 && facts.purchases.values.contains { held in
-                    (other.holds.contains(held.id) || isRevealed(held, other))
+                    (other.holds.contains(held.id) || isRevealed(held, other) || isFinishedEarly(held, other))
                         && family(of: held.id) == family(of: purchase.id)
                         && obstacles(other, held).contains(where: \.isHold)
                 }
