@@ -1,7 +1,7 @@
 -- Inserts or locks the claim of each original transaction and period, in order. A line in force comes before a revoked one.
 -- An existing claim gets the line's player and transaction if one of these is true:
 -- - It has no player, or only a hold made its player the owner.
--- - The same player has it without a grant in force.
+-- - The same player has it without a grant, or with a wholly revoked grant. A claim whose grant the database lost stays.
 -- - Its period has no grant.
 INSERT INTO claims (original_transaction_id, player_id, bundle_id, granted_transaction_id)
 SELECT claim_id, player_id, bundle_id, transaction_id
@@ -24,10 +24,11 @@ WHERE claims.player_id IS NULL
     OR (claims.original_transaction_id LIKE 'period %'
         AND NOT EXISTS (SELECT FROM grants WHERE grants.transaction_id = claims.granted_transaction_id))
     OR (claims.original_transaction_id NOT LIKE 'period %' AND claims.player_id = excluded.player_id
-        AND NOT EXISTS (
-            SELECT FROM grants
-            WHERE grants.transaction_id = claims.granted_transaction_id
-                AND (grants.revoked_at IS NULL OR coalesce(grants.revoked_units, grants.quantity) < grants.quantity)))
+        AND (claims.granted_transaction_id IS NULL
+            OR EXISTS (
+                SELECT FROM grants
+                WHERE grants.transaction_id = claims.granted_transaction_id AND grants.revoked_at IS NOT NULL
+                    AND coalesce(grants.revoked_units, grants.quantity) >= grants.quantity)))
     OR (claims.original_transaction_id NOT LIKE 'period %' AND claims.granted_transaction_id IS NULL
         AND NOT EXISTS (
             SELECT FROM grants
