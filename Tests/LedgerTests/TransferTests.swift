@@ -8,6 +8,20 @@ import Testing
 
 @Suite("Transfers of subscriptions")
 struct TransferTests {
+    private func subscribe(in database: LedgerDatabase) async throws {
+        try await database.run(
+            """
+            INSERT INTO subscriptions (original_transaction_id, player_id, bundle_id, product_id, state, environment,
+                revision, updated_at, period_began_at)
+            VALUES ('5000', 'player-1', '\(Sample.bundle.text)', 'pass', 'active', 'Production', 1, now(), now())
+            """)
+    }
+
+    private func transfer(in database: LedgerDatabase) async throws -> SubscriptionAdministration.Transfer {
+        try await SubscriptionAdministration(pool: database.pool)
+            .transfer("5000", to: "player-2", by: "ann", note: nil)
+    }
+
     @Test("a transfer is refused while a transaction of the subscription is held, and done after its rejection")
     func held() async throws {
         let database = try await LedgerDatabase()
@@ -19,21 +33,12 @@ struct TransferTests {
         }
         try await record("5000", .grant(payload: nil), offset: 1)
         try await record("5001", .hold(.kindMismatch), offset: 2)
-        try await database.run(
-            """
-            INSERT INTO subscriptions (original_transaction_id, player_id, bundle_id, product_id, state, environment,
-                revision, updated_at, period_began_at)
-            VALUES ('5000', 'player-1', '\(Sample.bundle.text)', 'pass', 'active', 'Production', 1, now(), now())
-            """)
-        let store = SubscriptionAdministration(pool: database.pool)
-        func transfer() async throws -> SubscriptionAdministration.Transfer {
-            try await store.transfer("5000", to: "player-2", by: "ann", note: nil)
-        }
-        #expect(try await transfer() == .held(1))
+        try await subscribe(in: database)
+        #expect(try await transfer(in: database) == .held(1))
         #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'player-2'") == 0)
         _ = try await HoldAdministration(pool: database.pool)
             .reject(HoldFilter(id: "5001"), by: "ann", at: Sample.noon)
-        #expect(try await transfer() == .done(from: "player-1"))
+        #expect(try await transfer(in: database) == .done(from: "player-1"))
         await ledger.close()
     }
 
@@ -49,15 +54,8 @@ struct TransferTests {
             return try await ledger.record(Sample.decision([judged], player: player, offset: offset))
         }
         _ = try await record("5000", player: "player-1", offset: 1)
-        try await database.run(
-            """
-            INSERT INTO subscriptions (original_transaction_id, player_id, bundle_id, product_id, state, environment,
-                revision, updated_at, period_began_at)
-            VALUES ('5000', 'player-1', '\(Sample.bundle.text)', 'pass', 'active', 'Production', 1, now(), now())
-            """)
-        let transfer = try await SubscriptionAdministration(pool: database.pool)
-            .transfer("5000", to: "player-2", by: "ann", note: nil)
-        #expect(transfer == .done(from: "player-1"))
+        try await subscribe(in: database)
+        #expect(try await transfer(in: database) == .done(from: "player-1"))
         _ = try await record("5001", .hold(.unknownProduct), player: "player-2", offset: 2)
         _ = try await HoldAdministration(pool: database.pool)
             .reject(HoldFilter(id: "5001"), by: "ann", at: Sample.noon)
@@ -99,15 +97,8 @@ struct TransferTests {
             return Sample.judged(purchase, .autoRenewableSubscription)
         }
         _ = try await ledger.record(Sample.decision([judged("5000", of: "5000", charged: "1")], offset: 1))
-        try await database.run(
-            """
-            INSERT INTO subscriptions (original_transaction_id, player_id, bundle_id, product_id, state, environment,
-                revision, updated_at, period_began_at)
-            VALUES ('5000', 'player-1', '\(Sample.bundle.text)', 'pass', 'active', 'Production', 1, now(), now())
-            """)
-        let transfer = try await SubscriptionAdministration(pool: database.pool)
-            .transfer("5000", to: "player-2", by: "ann", note: nil)
-        #expect(transfer == .done(from: "player-1"))
+        try await subscribe(in: database)
+        #expect(try await transfer(in: database) == .done(from: "player-1"))
         let other = [judged("6000", of: "6000", charged: "1"), judged("6001", of: "6000", charged: "2")]
         #expect(try await ledger.record(Sample.decision(other, offset: 2)).granted.isEmpty)
         let granted = try await ledger.record(Sample.decision(other, player: "player-2", offset: 3))
