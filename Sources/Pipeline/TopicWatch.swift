@@ -10,7 +10,7 @@ struct WatchedTopic: Sendable, Hashable {
     let isNeeded: Bool
 }
 
-/// What is wrong with topics, by Kafka's last answer about each.
+/// The faults of topics, by Kafka's last answer about each topic.
 struct TopicStates {
     private var complaints: [WatchedTopic: String] = [:]
     private var seen: Set<WatchedTopic> = []

@@ -38,7 +38,7 @@ struct DecisionBatchWrite: Sendable {
     /// True if the statement for grants and outcomes has `ON CONFLICT DO NOTHING`.
     var looksForConflicts = false
 
-    /// What a batch wrote, once it is committed.
+    /// The result of a committed batch.
     struct Written: Sendable {
         /// Each decision's events in publishing order, in the order of `batch.decisions`.
         let events: [[OutcomeEvent]]

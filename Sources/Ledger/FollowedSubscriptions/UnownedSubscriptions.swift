@@ -46,7 +46,7 @@ enum UnownedSubscriptions {
         try read(session.execute(finding, [.identifiers(originals)])).told
     }
 
-    /// What `take` found for originals without a row in `subscriptions`.
+    /// The rows that `take` found for originals without a row in `subscriptions`.
     struct LetIn {
         /// The originals that get a row, because something is granted under them or under the original that they
         /// continue.

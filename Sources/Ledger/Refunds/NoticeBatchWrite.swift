@@ -10,7 +10,7 @@ struct NoticeBatchWrite: Sendable {
     let received: [ReceivedNotice]
     let catalog: Catalog
 
-    /// What a batch wrote, once it is committed.
+    /// The result of a committed batch.
     struct Written: Sendable {
         /// The effects, one for each of `received`.
         let effects: [NoticeEffect]

@@ -7,7 +7,7 @@ import Postgres
 /// A session that waits for an exclusive lock blocks all later sessions. So the migration does not request such a lock
 /// while an old SQL transaction is in the way. It gives up each wait after a moment, and tries again later.
 struct Migration {
-    /// What the migration reports to the operator.
+    /// A message of the migration to the operator.
     enum News: Sendable, Equatable {
         case buildingIndex(String)
         /// The migration blocks no session, and continues when these sessions have ended.

@@ -6,7 +6,7 @@ import NamesAndTimes
 ///
 /// `@unchecked Sendable` is sound: `outcome` and `request` are used only with `condition` locked.
 final class BatchAttempt: @unchecked Sendable {
-    /// What a successful attempt reports.
+    /// The report of a successful attempt.
     struct Effects {
         /// The history of the database that stores the batch's effects; nil if no database does.
         let history: DatabaseHistory?

@@ -30,7 +30,7 @@ struct IntakeGate: Sendable {
         case resume
     }
 
-    /// What the gate did with a new record.
+    /// The gate's decision on a new record.
     enum Taken: Equatable, Sendable {
         /// The record begins.
         case admitted

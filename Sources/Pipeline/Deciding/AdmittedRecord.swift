@@ -1,7 +1,7 @@
 import Fulfillment
 import Kafka
 
-/// What the consumer knows about an admitted record. A class, because each step of the submission reads it.
+/// An admitted record, with the consumer's facts about it. A class, because each step of the submission reads it.
 final class AdmittedRecord: Sendable {
     /// Has no value if the decoder made a submission of the value, because the submission then has the same data.
     let record: ConsumerRecord

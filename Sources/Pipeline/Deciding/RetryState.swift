@@ -39,8 +39,9 @@ final class RetryState {
 
     var hasFailed: Bool { history.failures > 0 }
 
-    /// Returns how often Apple gave the doubtful answer before. Returns 0 for a parked submission that is not due yet.
-    /// Its tries must spread over `RETRY_DOUBT_SECONDS`, even if other submissions send requests for its proof earlier.
+    /// Returns how often Apple gave the doubtful answer before. Returns 0 for a parked submission that is not due yet:
+    /// the submission's tries must spread over `RETRY_DOUBT_SECONDS`, even if another submission of the same proof asks
+    /// Apple earlier.
     func doubts(_ reason: Reason) -> Int {
         if let leased = item.parked, !leased.isDue { 0 } else { history.doubts[reason, default: 0] }
     }

@@ -4,7 +4,7 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// What the worker needs to read Apple's notification history, and how often it does.
+/// The source of Apple's notification history, and the interval at which the worker reads it.
 public struct NotificationHistorySource: Sendable {
     public let queries: any StoreQueries
     public let places: any HistoryPlaces

@@ -9,7 +9,7 @@ public struct NotificationSource: Sendable {
     public let consumerProperties: KafkaProperties
     public let parser: any NotificationParser
     public let notices: any NoticeLedger
-    /// What the worker needs to read Apple's notification history; nil if it never reads it.
+    /// The source of Apple's notification history; nil if the worker never reads the history.
     public let history: NotificationHistorySource?
 
     public init(

@@ -5,8 +5,8 @@
 SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
     expires_at, submission_id, greatest(revision, (SELECT revision_floor())) AS revision, event,
     -- An imported grant has no kind. The notice's kind decides then.
-    coalesce(kind, 'non_consumable') = 'non_consumable' AS is_non_consumable, revoked_at, operator_revoked_at, apple_revoked_at,
-    apple_revocation_reason, apple_revoked_milli_percent, lost_before() AS lost_before,
+    coalesce(kind, 'non_consumable') = 'non_consumable' AS is_non_consumable,
+    revoked_at, operator_revoked_at, apple_revoked_at, apple_revocation_reason, apple_revoked_milli_percent, lost_before() AS lost_before,
     revision AS told_revision
 FROM grants
 WHERE transaction_id = ANY ($1::text[])
