@@ -1,4 +1,4 @@
--- The rows of one batch on their way into the tables. The batch's SQL transaction drops the table at its end.
+-- Creates a temporary table for the lines of one batch. The batch's SQL transaction drops it at its end.
 CREATE TEMPORARY TABLE imported (
     line bigint NOT NULL,
     transaction_id text COLLATE "C" NOT NULL,

@@ -1,2 +1,2 @@
--- The UTC day of so many days ago. $1 days
+-- Returns the UTC day that was $1 days ago.
 SELECT (now() AT TIME ZONE 'UTC')::date - $1::int4 AS first_day;

@@ -1,6 +1,6 @@
--- For each index that a script makes: whether its table exists with so much in it that building takes long, and
--- whether the index does: null where there is none, false where a build was interrupted. $1 indexes; $2 their tables;
--- $3 bytes of a table
+-- Returns two facts about each index of a script: whether its table is so large that a build takes long, and whether
+-- the index is valid. The second is null if the index is missing, and false if its build was interrupted.
+-- $1 indexes; $2 their tables; $3 from how many bytes a table is large
 SELECT wanted.index_name,
     coalesce(pg_table_size(to_regclass(wanted.table_name)) > $3 AND pg_class.relkind = 'r', false) AS is_large,
     (SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(wanted.index_name)) AS is_valid

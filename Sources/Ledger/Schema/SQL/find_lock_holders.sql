@@ -1,5 +1,6 @@
--- Whose transactions have locked any of these tables, the oldest first; a prepared transaction has no session. Of others'
--- sessions a role may not be told the age: then they are listed where any age will do. $1 tables; $2 seconds at least
+-- Finds the transactions that have locked any of these tables, the oldest first. A prepared transaction has no session.
+-- A role without pg_monitor does not see the age of other roles' sessions. Such a session is listed only if $2 is 0.
+-- $1 tables; $2 the least age in seconds
 SELECT held.pid, activity.application_name, activity.usename::text AS role,
     min(relation.name) AS table_name,
     extract(epoch FROM clock_timestamp() - coalesce(activity.xact_start, min(prepared.prepared)))::float8 AS seconds
@@ -10,7 +11,7 @@ LEFT JOIN pg_stat_activity AS activity ON activity.pid = held.pid
 LEFT JOIN pg_prepared_xacts AS prepared
     ON held.pid IS NULL AND held.virtualtransaction = '-1/' || prepared.transaction::text
 WHERE held.pid IS DISTINCT FROM pg_backend_pid()
-    -- It lets go as soon as anyone waits for a second.
+    -- Autovacuum cancels itself when a session waits for its lock for a second.
     AND coalesce(activity.query, '') NOT LIKE 'autovacuum:%'
 GROUP BY held.pid, activity.application_name, activity.usename, activity.xact_start
 HAVING $2::float8 <= 0

@@ -1,5 +1,6 @@
--- Whose transactions read as of an earlier time, the oldest first: an index that is built beside writers waits for them. Of others'
--- sessions a role may not be told the age: then they are listed where any age will do. $1 seconds at least
+-- Finds the transactions that keep an old snapshot, the oldest first. CREATE INDEX CONCURRENTLY waits for them.
+-- A role without pg_monitor does not see the age of other roles' sessions. Such a session is listed only if $1 is 0.
+-- $1 the least age in seconds
 SELECT pid, application_name, usename::text AS role, ''::text AS table_name,
     extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds
 FROM pg_stat_activity

@@ -1,5 +1,6 @@
--- No row: another replica took its turn a moment ago. $1 what for; $2 seconds between two turns of anyone. A turn in the
--- future was taken before the clock was set back.
+-- Takes a turn at a maintenance task. Returns no row if another replica took the last turn less than $2 seconds ago. A
+-- turn in the future does not count: the clock was set back after it.
+-- $1 the task; $2 seconds between two turns
 INSERT INTO maintenance_turns AS known (task, taken_at) VALUES ($1, clock_timestamp())
 ON CONFLICT (task) DO UPDATE SET taken_at = excluded.taken_at
     WHERE known.taken_at NOT BETWEEN clock_timestamp() - make_interval(secs => $2) AND clock_timestamp()
