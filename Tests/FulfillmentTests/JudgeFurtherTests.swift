@@ -94,7 +94,8 @@ struct JudgeFurtherTests {
         guard case .decided(let verdict) = judgement else { return }
         #expect(verdict.purchases[1].told?.priceMilliunits == 1990)
         // The remembered lookups leave out refunded transaction 1, because Apple's answer about a refund may change.
-        #expect(further.remembered == ["2", "3", "4"])
+        let remembered = further.remembered(since: Sample.recordTime)
+        #expect(remembered.settled == ["3", "4"] && remembered.told == [priced])
     }
 
     @Test("before product_mismatch Apple is asked for the account's history, given the API and a receipt with a date")
@@ -209,7 +210,11 @@ struct JudgeFurtherTests {
 
     @Test("the memory of one submission's look-ups is bounded")
     func remembered() {
-        let ids = (0..<FurtherAnswers.maximumRemembered + 5).map { StoreTransactionID(String($0)) }
-        #expect(FurtherAnswers(settled: Set(ids)).remembered.count == FurtherAnswers.maximumRemembered)
+        let ids = (0..<RememberedLookUps.maximum + 5).map { StoreTransactionID(String($0)) }
+        var further = FurtherAnswers(settled: Set(ids.dropLast(6)))
+        for id in ids.suffix(6) { further.note(Self.old(id), of: id) }
+        let remembered = further.remembered(since: Sample.recordTime)
+        #expect(remembered.settled.count + remembered.told.count == RememberedLookUps.maximum)
+        #expect(remembered.told.map(\.transactionID) == ids.suffix(6).sorted())
     }
 }

@@ -213,7 +213,7 @@ extension WaitingHistory {
     fileprivate var stored: WaitingHistory {
         var stored = WaitingHistory(
             failures: failures, doubts: doubts, firstFailureAt: firstFailureAt, parkings: parkings, tries: tries)
-        stored.lookedUp = lookedUp
+        stored.lookUps = lookUps
         return stored
     }
 }

@@ -18,8 +18,7 @@ public struct WaitingHistory: Sendable, Equatable {
     public private(set) var waitedSeconds = 0.0
     /// The number of tries, since the submission was last read into memory, that failed while Apple was not down.
     public private(set) var failuresOfItsOwn = 0
-    /// The transactions that a worker has looked up at Apple, so that no worker looks them up again.
-    public var lookedUp: Set<StoreTransactionID> = []
+    public var lookUps = RememberedLookUps()
     /// The last tries, for people. No rule reads them.
     public var tries: [AppleTry]
 

@@ -29,10 +29,6 @@ public enum FurtherQuestion: Sendable, Equatable {
 /// The answers to the further questions about one submission. The worker keeps the answers while the submission waits,
 /// so that a retry asks only the unanswered questions.
 public struct FurtherAnswers: Sendable, Equatable {
-    /// The most transaction ids that a parked row remembers, so that the rows stay small. A retry looks up the rest
-    /// again.
-    public static let maximumRemembered = 2_000
-
     /// The transactions that the ledger has, or that need no further look-up.
     public private(set) var settled: Set<StoreTransactionID>
     /// The transactions as Apple described them when they were looked up.
@@ -57,6 +53,12 @@ public struct FurtherAnswers: Sendable, Equatable {
 
     public init(settled: Set<StoreTransactionID> = []) {
         self.settled = settled
+    }
+
+    /// Begins with the answers that a parked row kept.
+    public init(_ lookUps: RememberedLookUps) {
+        settled = lookUps.settled
+        for purchase in lookUps.told { lookedUp[purchase.transactionID] = purchase }
     }
 
     public mutating func note(_ known: NamedPurchase, named transaction: StoreTransactionID) {
@@ -96,10 +98,10 @@ public struct FurtherAnswers: Sendable, Equatable {
         !settled.contains(transaction) && lookedUp[transaction] == nil
     }
 
-    /// The transactions that a retry need not look up again: the settled ones, and those that Apple described without a
-    /// refund. There are at most `maximumRemembered`.
-    public var remembered: Set<StoreTransactionID> {
-        let intact = lookedUp.lazy.filter { $0.value.cancelledAt == nil }.map(\.key)
-        return Set(settled.union(intact).sorted().prefix(Self.maximumRemembered))
+    /// Returns the answers that a parked row keeps: all but the refunded purchases, because Apple may reverse a refund.
+    /// - Parameter since: when the row was first parked with answers.
+    public func remembered(since: Timestamp) -> RememberedLookUps {
+        RememberedLookUps(
+            settled: settled, told: lookedUp.values.filter { $0.cancelledAt == nil }, since: since)
     }
 }

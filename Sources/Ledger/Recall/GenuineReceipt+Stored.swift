@@ -48,7 +48,7 @@ extension GenuineReceipt {
 }
 
 extension StorePurchase {
-    fileprivate init?(stored json: JSONValue) {
+    init?(stored json: JSONValue) {
         // Ids stored by an earlier release must pass the same check.
         guard let id = json["id"]?.string.flatMap(TransactionIDText.read),
             let original = (json["original"]?.string).map(TransactionIDText.read) ?? id,
@@ -86,13 +86,13 @@ extension PurchaseFacts {
 }
 
 extension JSONValue {
-    fileprivate func integer<Value: FixedWidthInteger>(_: Value.Type) -> Value? {
+    func integer<Value: FixedWidthInteger>(_: Value.Type) -> Value? {
         if case .number(let text) = self { Value(text) } else { nil }
     }
 }
 
 extension JSONWriter {
-    fileprivate mutating func write(_ purchase: StorePurchase) {
+    mutating func write(_ purchase: StorePurchase) {
         beginObject()
         member("id", purchase.transactionID.text)
         if purchase.originalTransactionID != purchase.transactionID {
@@ -155,7 +155,7 @@ extension JSONWriter {
 
     private static let otherType = "other"
 
-    fileprivate mutating func milliseconds(_ name: StaticString, _ time: Timestamp?) {
+    mutating func milliseconds(_ name: StaticString, _ time: Timestamp?) {
         guard let time else { return }
         self.name(name)
         number(time.milliseconds)

@@ -17,7 +17,7 @@ final class RetryState {
     /// The further facts that the rules requested from Apple. A retry requests only the missing facts.
     var further: FurtherAnswers
 
-    init(of item: SubmissionInHand, in parking: ParkingContext) {
+    init(of item: SubmissionInHand, in parking: ParkingContext, now: Timestamp = WallClock.now) {
         self.parking = parking
         self.item = item
         switch item.origin {
@@ -26,9 +26,11 @@ final class RetryState {
             // The submission has already waited while its player's earlier submissions waited for Apple. This wait
             // counts against the time that the submission may stay in memory.
             history.noteWait(seconds: item.secondsBehindOthers)
-        case .parked(let leased): history = leased.history
+        case .parked(let leased):
+            history = leased.history
+            history.lookUps = history.lookUps.valid(at: now)
         }
-        further = FurtherAnswers(settled: history.lookedUp)
+        further = FurtherAnswers(history.lookUps)
     }
 
     /// When the submission was first tried or parked; nil before its first try ends.
@@ -68,7 +70,7 @@ final class RetryState {
         case .park(let reason, let seconds):
             var plan = ParkingPlan(reason, after: judgement, history, dueAfterSeconds: seconds)
             if ParkingPolicy.countsAgainst(judgement, circumstances) { plan.history.noteParking() }
-            plan.history.lookedUp = further.remembered
+            plan.history.lookUps = further.remembered(since: history.lookUps.since ?? now)
             return .park(plan)
         }
     }

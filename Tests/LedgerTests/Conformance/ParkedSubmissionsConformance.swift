@@ -106,7 +106,10 @@ struct ParkedSubmissionsConformance {
             let taken = try await subject.store.leaseDue(limit: 10).sorted { $0.position.offset < $1.position.offset }
             #expect(taken.map(\.position.offset) == [1, 2, 3])
             var history = WaitingHistory(failures: 9, doubts: [.noPurchase: 1], firstFailureAt: Sample.noon)
-            history.lookedUp = ["1000", "1001"]
+            let told = StorePurchase(
+                transactionID: "1001", originalTransactionID: "1001", productID: "gold",
+                purchasedAt: Sample.noon, appAccountToken: "4f7c2b8e-5c1d-4c3e-9a37-0d5f0f4e9b11")
+            history.lookUps = RememberedLookUps(settled: ["1000"], told: [told], since: Sample.noon)
             try await subject.store.reschedule(
                 taken[0], reason: .doubt, detail: nil, history: history, dueAfterSeconds: 0)
             try await subject.store.endLease(of: taken[1])
