@@ -162,6 +162,43 @@ extension RefundTests {
         await ledger.close()
     }
 
+    @Test("a refund shown beside the judged purchases revokes a grant of the same batch, decision or settled hold")
+    func shownWithItsGrant() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func shown(_ id: String) -> NotifiedTransaction {
+            var purchase = Sample.purchase(id)
+            purchase.cancelledAt = Sample.noon
+            return NotifiedTransaction(
+                purchase: purchase, kind: .consumable, bundleID: Sample.bundle, environment: .production)
+        }
+        let batch = DecisionBatch([
+            decision("1000", offset: 1),
+            Sample.decision(.whole(.productMismatch, []), player: "player-2", offset: 2, shown: [shown("1000")]),
+            Sample.decision([Sample.judged(Sample.purchase("1001"))], offset: 3, shown: [shown("1001")]),
+        ])
+        let written = try await database.pool.run { session in
+            try session.transaction { session in
+                try DecisionBatchWrite(batch: batch, lookUp: .underOldClaims, acknowledged: [], writer: 1)
+                    .write(in: session)
+            }
+        }
+        #expect(written.events.map { $0.map(\.kind) } == [[.granted], [.rejected, .revoked], [.granted, .revoked]])
+
+        let held = Sample.judged(Sample.purchase("2000"), .consumable, .hold(.retiredProduct))
+        _ = try await ledger.record(Sample.decision([held], offset: 4))
+        _ = try await HoldAdministration(pool: database.pool).release(HoldFilter(), by: "ann")
+        let holds = PostgresHolds(pool: database.pool)
+        let hold = try #require(try await holds.leaseDue(catalogVersion: 1, limit: 1).first)
+        let end = HoldDecision(
+            hold, verdict: .each([Sample.judged(Sample.purchase("2000"))]), environment: .production,
+            decidedAt: Sample.noon, catalogVersion: 1, shown: [shown("2000")])
+        #expect(try await holds.settle(end)?.kind == .granted)
+        let revoked = "SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL AND revision = 2"
+        #expect(try await database.number(revoked) == 3)
+        await ledger.close()
+    }
+
     @Test("a reversal leaves an operator's revocation in force")
     func operatorsRevocation() async throws {
         let database = try await LedgerDatabase()

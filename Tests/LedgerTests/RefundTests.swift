@@ -183,6 +183,30 @@ struct RefundTests {
         await ledger.close()
     }
 
+    @Test("a refund of a restored copy, and its reversal under the original, concern the original and all copies")
+    func restoredCopyRefunded() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func submitted(_ id: String, offset: Int64) async throws -> RecordedOutcome {
+            let purchase = Sample.purchase(id, original: "1000")
+            return try await ledger.record(Sample.decision([Sample.judged(purchase, .nonConsumable)], offset: offset))
+        }
+        let copy = received(.refund, of: "1001", original: "1000", kind: .nonConsumable)
+        #expect(try await apply(copy, in: database) == ["remembered"])
+        for (offset, id) in [(1, "1000"), (2, "1001"), (3, "1002")] {
+            #expect(try await submitted(id, offset: Int64(offset)).reason == .cancelled)
+        }
+        let reversal = received(.reversal, of: "1000", kind: .nonConsumable, after: 1)
+        #expect(try await apply(reversal, in: database) == ["remembered"])
+        #expect(try await submitted("1001", offset: 4).granted.count == 1)
+        #expect(
+            try await apply(
+                received(.refund, of: "1002", original: "1000", kind: .nonConsumable, after: 2), in: database)
+                == ["revoked"])
+        #expect(try await submitted("1000", offset: 5).reason == .cancelled)
+        await ledger.close()
+    }
+
     @Test("a revoked grant does not count towards a daily limit")
     func dailyLimit() async throws {
         let database = try await LedgerDatabase()

@@ -25,7 +25,7 @@ extension InMemoryLedger.State {
         if let period = decision.period(of: grant) { refunds.grantedUnder[period] = purchase.transactionID }
     }
 
-    /// Stores a refund under every id of its period, for later grants.
+    /// Stores a refund under every id of its period, or under its original, for later grants.
     private mutating func noteRefund(_ notice: RefundNotice) {
         guard let known = refunds.states[notice.key] else { return }
         var keys = [notice.key]
@@ -36,6 +36,7 @@ extension InMemoryLedger.State {
                     transactionID: period, bundleID: notice.transaction.bundleID,
                     environment: notice.transaction.environment))
         }
+        if let original = notice.originalKey { keys.append(original) }
         for key in keys { view.refunds[key] = known }
     }
 

@@ -9,13 +9,16 @@ extension LedgerView {
         for id in [purchase.transactionID, decision.period(of: judged)].compactMap(\.self) {
             if let known = refunds[decision.refundKey(of: id)] { state.add(contentsOf: known) }
         }
+        // A refund of the original, or its reversal, covers the restored copies. A purchase after the refund is a new
+        // one.
+        if judged.kind == .nonConsumable, purchase.originalTransactionID != purchase.transactionID,
+            let known = refunds[decision.refundKey(of: purchase.originalTransactionID)],
+            known.revocation.map({ purchase.purchasedAt <= $0.at }) ?? true
+        {
+            state.add(contentsOf: known)
+        }
         if let shown = purchase.refunded { _ = state.add(RefundWord(shown: shown)) }
-        if let inForce = state.revocation { return inForce }
-        // The refund of the original covers its restored copies. A purchase after the refund is a new one.
-        guard judged.kind == .nonConsumable, purchase.originalTransactionID != purchase.transactionID,
-            let original = refunds[decision.refundKey(of: purchase.originalTransactionID)]?.revocation
-        else { return nil }
-        return purchase.purchasedAt <= original.at ? original : nil
+        return state.revocation
     }
 
     /// Returns whether Apple refunded the purchase before the grant and reversed that, so that nothing is refunded.
@@ -58,20 +61,30 @@ extension PendingDecision {
     }
 
     /// The transactions whose refunds Apple's answers show.
-    public var revocationsShown: [NotifiedTransaction] {
-        guard case .each(let judged) = verdict else { return shown }
-        return shown
-            + judged.filter { $0.purchase.cancelledAt != nil }.map { judged in
-                NotifiedTransaction(
-                    purchase: judged.purchase, kind: judged.kind, bundleID: submission.bundleID,
-                    environment: environment)
-            }
+    public var revocationsShown: [NotifiedTransaction] { shown + refundedPurchases }
+
+    /// The judged purchases that show a refund.
+    private var refundedPurchases: [NotifiedTransaction] {
+        guard case .each(let judged) = verdict else { return [] }
+        return judged.filter { $0.purchase.cancelledAt != nil }.map { judged in
+            NotifiedTransaction(
+                purchase: judged.purchase, kind: judged.kind, bundleID: submission.bundleID, environment: environment)
+        }
     }
 
-    /// Returns the shown refunds of unrevoked grants. Each refund counts like a notification about it.
-    public func revocationsShown(in view: LedgerView) -> [RefundNotice] {
+    /// Returns the refunds of unrevoked grants that the judged purchases show. Each refund counts like a notification
+    /// about it. Call it before the settlement, which enters the refund with a new grant.
+    public func refundsShownByPurchases(in view: LedgerView) -> [RefundNotice] {
+        notices(of: refundedPurchases, in: view)
+    }
+
+    /// Returns the refunds of unrevoked grants that further answers of Apple show. Call it after the settlement,
+    /// because the refunded purchase may be one that the decision grants.
+    public func refundsShownBeside(in view: LedgerView) -> [RefundNotice] { notices(of: shown, in: view) }
+
+    private func notices(of refunded: [NotifiedTransaction], in view: LedgerView) -> [RefundNotice] {
         guard !view.grants.isEmpty else { return [] }
-        return revocationsShown.compactMap { told in
+        return refunded.compactMap { told in
             guard let grant = view.grants[told.purchase.transactionID] ?? view.otherGrant(told), !grant.isRevoked
             else { return nil }
             return RefundNotice(shownBy: told)
@@ -83,7 +96,7 @@ extension LedgerView {
     /// Returns the grant of a non-consumable with the original transaction of `told`, or the grant of the period of
     /// `told`. Returns nil if there is none.
     fileprivate func otherGrant(_ told: NotifiedTransaction) -> Grant? {
-        let claim = told.kind == .nonConsumable ? told.purchase.originalTransactionID : told.period
+        let claim = told.kind == .nonConsumable ? told.purchase.originalTransactionID : told.refundedPeriod
         return claim.flatMap { claims[$0]?.grantedTransaction }.flatMap { grants[$0] }
     }
 }

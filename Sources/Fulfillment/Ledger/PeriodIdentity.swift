@@ -162,6 +162,10 @@ extension NotifiedTransaction {
             purchase.previousOriginalTransactionID ?? previousOriginalTransactionID
         return PeriodIdentity.claim(of: purchase, kind: kind, in: app)
     }
+
+    /// The id of the period that a refund of this transaction takes back; nil if there is none. A family member who
+    /// loses a shared period takes nothing back from its buyer, or from other members.
+    public var refundedPeriod: StoreTransactionID? { purchase.isFamilyShared ? nil : period }
 }
 
 extension AnnouncedPurchase {

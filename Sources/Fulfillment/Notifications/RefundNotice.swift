@@ -51,7 +51,13 @@ public struct RefundNotice: Sendable, Equatable {
 
     public var key: RefundKey { RefundKey(transaction) }
     /// The id of the paid subscription period; nil if the transaction pays for none.
-    public var period: StoreTransactionID? { transaction.period }
+    public var period: StoreTransactionID? { transaction.refundedPeriod }
+    /// The key of the restored non-consumable's original; nil if the transaction is no copy.
+    public var originalKey: RefundKey? {
+        guard transaction.kind == .nonConsumable, originalTransactionID != transactionID else { return nil }
+        return RefundKey(transactionID: originalTransactionID, bundleID: key.bundleID, environment: key.environment)
+    }
+
     public var transactionID: StoreTransactionID { transaction.purchase.transactionID }
     public var originalTransactionID: StoreTransactionID { transaction.purchase.originalTransactionID }
 
@@ -125,8 +131,11 @@ extension RefundNotice {
         var state = view.state(of: keys, grant, before: word)
         state.period = period ?? state.period
         let before = state.revocation
-        let isNewest = !isReversedUnderAnotherID(in: view) && state.add(word)
+        let isReversed = isReversedUnderAnotherID(in: view)
+        let isNewest = !isReversed && state.add(word)
         if !state.words.isEmpty { view.enter(state, of: keys) }
+        // What Apple reports of a restored copy concerns the original, and its other copies, before their grant.
+        if !isReversed, let original = originalKey { _ = view.states[original, default: RefundState()].add(word) }
         guard isNewest || state.revocation != before else {
             return tellAgain(in: &view, at: now, catalog: catalog) ?? .outdated
         }

@@ -65,6 +65,7 @@ struct DecisionBatch: Sendable {
         var periods: Set<PeriodPurchase> = []
         var following: Set<FindClaimApps.Following> = []
         for decision in decisions {
+            if !decision.shown.isEmpty { showsRevocations = true }
             for told in decision.shown {
                 purchases.append(Purchase(told.purchase, period: told.period))
                 originals.formUnion([told.purchase.originalTransactionID, told.period].compactMap(\.self))

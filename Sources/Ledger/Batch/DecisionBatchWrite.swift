@@ -82,10 +82,17 @@ struct DecisionBatchWrite: Sendable {
         try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
         let replaying = try CountReplays.run(batch.decisions, settled.settlements, in: session)
         var (outcomes, events) = outcomes(of: settled.settlements, in: settled.view)
-        try revoke(settled.shown, claims: settled.view.claims, in: session, into: &events)
+        // An event that takes back goods of an earlier decision goes before the submission's own events.
+        let new = Set(settled.settlements.lazy.flatMap(\.grants).map(\.purchase.transactionID))
+        let earlier = settled.shown.map { $0.filter { !new.contains($0.transactionID) } }
+        for (index, event) in try revoke(earlier, claims: settled.view.claims, in: session) {
+            events[index].insert(event, at: 0)
+        }
         try ShownRefunds.enter(batch.decisions.flatMap(\.revocationsShown), in: session)
         let inserted = try insert(outcomes, with: settled.unwritten, in: session)
         guard inserted.count == batch.decisions.count else { throw Undone.decidedBefore }
+        let later = settled.shown.map { $0.filter { new.contains($0.transactionID) } }
+        for (index, event) in try revoke(later, claims: settled.view.claims, in: session) { events[index].append(event) }
         for (place, told) in settled.subscriptions { events[place] += told }
         #if DEBUG
             if PlantedFault.eventBeforeCommit.isPlanted, batch.decisions.count > 1 {
@@ -112,8 +119,9 @@ struct DecisionBatchWrite: Sendable {
         var (shown, settlements): ([[RefundNotice]], [Settlement]) = ([], [])
         for decision in batch.decisions {
             // Apple's answer may show the refund of a purchase that this batch has just granted.
-            shown.append(decision.revocationsShown(in: view))
+            let refunds = decision.refundsShownByPurchases(in: view)
             settlements.append(decision.settle(in: &view))
+            shown.append(refunds + decision.refundsShownBeside(in: view))
         }
         try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
         let purchases = PurchaseRows(batch.decisions, settlements, newClaims: fresh)
@@ -220,14 +228,12 @@ struct DecisionBatchWrite: Sendable {
         try ChangeClaims.run(update: changed, delete: unused, in: session)
     }
 
-    /// Revokes grants in force whose refunds Apple's answers show, as Apple's notifications would.
-    /// - Parameters:
-    ///   - shown: the refunds of each decision.
-    ///   - events: each decision's events, in publishing order.
+    /// Revokes grants in force whose refunds Apple's answers show, as Apple's notifications would. Returns each event
+    /// with the index of its decision.
+    /// - Parameter shown: the refunds of each decision.
     private func revoke(
-        _ shown: [[RefundNotice]], claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession,
-        into events: inout [[OutcomeEvent]]
-    ) throws {
+        _ shown: [[RefundNotice]], claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession
+    ) throws -> [(index: Int, event: OutcomeEvent)] {
         let refunds = zip(batch.decisions.indices, shown).flatMap { index, notices in
             let decision = batch.decisions[index]
             return notices.map { notice in
@@ -242,9 +248,8 @@ struct DecisionBatchWrite: Sendable {
         let effects = try RefundWrite(
             refunds: refunds.map(\.1), claims: claims, catalog: Catalog(version: 0, apps: [])
         ).run(in: session)
-        for ((index, _), effect) in zip(refunds, effects) {
-            // The revocation goes before the events of the submission itself.
-            if case .published(let event) = effect { events[index].insert(event, at: 0) }
+        return zip(refunds, effects).compactMap { refund, effect in
+            if case .published(let event) = effect { (refund.0, event) } else { nil }
         }
     }
 }

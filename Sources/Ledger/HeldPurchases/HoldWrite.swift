@@ -45,7 +45,9 @@ package struct HoldWrite: Sendable {
             claims[hold.originalTransactionID] = claim
             var view = LedgerView(claims: claims)
             try look(into: &view, in: session)
-            try revokeShown(in: view, session)
+            let shown = decision.decision.refundsShownByPurchases(in: view)
+            try revoke(shown + decision.decision.refundsShownBeside(in: view), claims: view.claims, in: session)
+            try ShownRefunds.enter(decision.decision.revocationsShown, in: session)
             let tokens = view.tokens
             switch decision.settle(in: &view) {
             case .granted(let grant):
@@ -56,6 +58,10 @@ package struct HoldWrite: Sendable {
                 if toldOriginal != hold.originalTransactionID { try freeClaim(in: session) }
                 _ = try AccountTokens.write(before: tokens, after: view.tokens, in: session)
                 try publish(grant.event, in: session)
+                let refunds = decision.decision.refundsShownBeside(in: view).filter {
+                    $0.transactionID == hold.transactionID
+                }
+                try revoke(refunds, claims: view.claims, in: session)
                 try publishFollowing(grant, claims: view.claims, in: session)
                 return .published(grant.event)
             case .rejected(let event):
@@ -173,20 +179,21 @@ package struct HoldWrite: Sendable {
         try session.execute(Self.freeingClaim, [.text(hold.originalTransactionID.text), .text(player.text)])
     }
 
-    /// Revokes grants in force whose refunds Apple's answer shows, as Apple's notifications would. Inserts the events
+    /// Revokes grants in force whose refunds Apple's answers show, as Apple's notifications would. Inserts the events
     /// into the outbox.
-    private func revokeShown(in view: LedgerView, _ session: PostgresSession) throws {
-        let refunds = decision.decision.revocationsShown(in: view).map { notice in
+    private func revoke(
+        _ notices: [RefundNotice], claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession
+    ) throws {
+        let refunds = notices.map { notice in
             TakenRefund(
                 notice, at: decision.decision.decidedAt, topic: hold.position.topic, partition: hold.position.partition,
                 traceparent: hold.traceparent)
         }
         let effects = try RefundWrite(
-            refunds: refunds, claims: view.claims, catalog: Catalog(version: 0, apps: [])
+            refunds: refunds, claims: claims, catalog: Catalog(version: 0, apps: [])
         ).run(in: session)
         try HandOverEvents.run(
             effects.compactMap { if case .published(let event) = $0 { event.eventID } else { nil } }, in: session)
-        try ShownRefunds.enter(decision.decision.revocationsShown, in: session)
     }
 
     /// Inserts the claim of the hold, which exists unless somebody deleted it.
@@ -218,8 +225,7 @@ package struct HoldWrite: Sendable {
         let held = Set([hold.transactionID, period.flatMap { view.claims[$0]?.grantedTransaction }].compactMap(\.self))
         try FindHolds.run(
             held.sorted(), players: [player], refundable: refundable.sorted(), periods: [period].compactMap(\.self),
-            into: &view,
-            in: session)
+            into: &view, in: session)
         if let judged = decision.judged {
             try RevisionFloor.find(for: &view, ifShown: judged.purchase.cancelledAt != nil, in: session)
             if let previous = judged.purchase.previousOriginalTransactionID {

@@ -30,6 +30,9 @@ struct RefundRows {
             if let state = after.states[one.notice.key], state != before.states[one.notice.key] {
                 refunds[one.notice.key] = (one.notice.key, state, purchase)
             }
+            if let key = one.notice.originalKey, let state = after.states[key], state != before.states[key] {
+                refunds[key] = (key, state, purchase)
+            }
             guard let period = one.notice.period else { continue }
             // Other transaction ids of the period have the same state. Their originals are in their rows or in their
             // own notices.
