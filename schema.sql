@@ -243,7 +243,7 @@ CREATE TABLE IF NOT EXISTS refusals (
     PRIMARY KEY (transaction_id, player_id)
 );
 CREATE INDEX IF NOT EXISTS refusals_players ON refusals (player_id);
-COMMENT ON TABLE refusals IS 'Transactions that an operator refused a player. They stay refused, whoever gets the transaction later. Never deleted.';
+COMMENT ON TABLE refusals IS 'Transactions that an operator refused a player. They stay refused, whoever gets the transaction later. A refused period and the original of a refused restored copy have rows too. Never deleted.';
 
 CREATE TABLE IF NOT EXISTS hold_decisions (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -34,6 +34,7 @@ extension PendingDecision {
         if let known = ownership(of: judged, in: view, waived) { return known }
         // The player of a lost grant has the goods. A later record of `player-accounts` does not take them back.
         let isLost = view.lostGrant(of: judged, in: self) != nil
+        if !isLost, isRefusedUnderAnotherID(judged, in: view) { return .reject(.refusedByOperator) }
         if !isLost, isTokenToldOfAnother(judged.purchase, in: view) { return .reject(.bindingMismatch) }
         if view.isRefunded(judged, of: self) {
             return grant(ofRefunded: judged, in: view, waived) ?? .reject(judged.reasonOfRevoked())
@@ -118,6 +119,15 @@ extension PendingDecision {
         if claim.player == player { return .reject(.alreadyGranted) }
         // A non-consumable is granted only once, so after the release of a dispute its owner keeps it.
         return isOwnerDisputed(waived) ? nil : .reject(.ownedByOtherPlayer)
+    }
+
+    /// Returns whether an operator refused this player another id of the purchase: of its subscription period, or of the
+    /// non-consumable.
+    private func isRefusedUnderAnotherID(_ judged: JudgedPurchase, in view: LedgerView) -> Bool {
+        let original = judged.kind == .nonConsumable ? judged.purchase.originalTransactionID : nil
+        return [period(of: judged), original].compactMap(\.self).contains { id in
+            view.refusals[id]?.contains(submission.playerID) == true
+        }
     }
 
     /// Returns whether the player has a lost grant of the purchase, and the rules still grant the purchase. The new

@@ -7,6 +7,8 @@ FROM (
         UNION
         SELECT transaction_id, player_id, refused_at FROM refusals WHERE player_id = $1
     ) AS refused
+    -- A refused period has a row beside the row of its transaction.
+    WHERE transaction_id NOT LIKE 'period %'
     ORDER BY refused_at DESC
     LIMIT $2
 ) AS found;

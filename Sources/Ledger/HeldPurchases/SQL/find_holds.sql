@@ -1,11 +1,11 @@
 -- Finds holds, refusals and refunds.
 -- A row with a player and a reason is a hold. The result has all holds of the players in $2. Of other players' holds it
 -- has the one that claims the transaction, and perhaps one more.
--- A row with a player and no reason is a refusal to a player in $2.
+-- A row with a player and no reason is a refusal of a transaction or a period to a player in $2.
 -- A row without a player is a refund, by its transaction or by its period's claim. Its revoked_at is null if Apple
 -- reversed the refund.
 -- $1 transactions; $2 players of the batch; $3 transactions whose refunds are wanted; $4 claims of periods whose
--- refunds are wanted
+-- refunds and refusals are wanted
 SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
@@ -20,6 +20,15 @@ CROSS JOIN LATERAL (
     (SELECT transaction_id, player_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM refusals
     WHERE transaction_id = wanted.id AND player_id = ANY ($2::text[]))
 ) AS known
+UNION ALL
+SELECT refused.*
+FROM unnest($4::text[]) AS wanted (id)
+CROSS JOIN LATERAL (
+    SELECT transaction_id, player_id, NULL, NULL, NULL, NULL::timestamptz, NULL::int4, NULL::timestamptz, NULL,
+        NULL, NULL::boolean
+    FROM refusals
+    WHERE transaction_id = wanted.id AND player_id = ANY ($2::text[])
+) AS refused
 UNION ALL
 SELECT refund.*
 FROM unnest($3::text[]) AS wanted (id)
