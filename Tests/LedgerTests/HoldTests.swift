@@ -10,19 +10,19 @@ import Testing
 
 @Suite("Ending holds")
 struct HoldTests {
-    private func held(
+    func held(
         _ id: String, original: String? = nil, kind: ProductKind? = .consumable, for reason: Reason = .retiredProduct
     ) -> JudgedPurchase {
         Sample.judged(Sample.purchase(id, original: original), kind, .hold(reason))
     }
 
-    private func decision(_ hold: LeasedHold, _ judged: JudgedPurchase, catalogVersion: Int64 = 1) -> HoldDecision {
+    func decision(_ hold: LeasedHold, _ judged: JudgedPurchase, catalogVersion: Int64 = 1) -> HoldDecision {
         HoldDecision(
             hold, verdict: .each([judged]), environment: .production, decidedAt: Sample.noon,
             catalogVersion: catalogVersion)
     }
 
-    private func take(_ database: LedgerDatabase, catalogVersion: Int64 = 1, limit: Int = 10) async throws
+    func take(_ database: LedgerDatabase, catalogVersion: Int64 = 1, limit: Int = 10) async throws
         -> [LeasedHold]
     {
         try await PostgresHolds(pool: database.pool).leaseDue(catalogVersion: catalogVersion, limit: limit)
@@ -125,45 +125,6 @@ struct HoldTests {
         #expect(try await holds.settle(decision(dying, Sample.judged(Sample.purchase("1000")))) == nil)
         #expect(try await holds.settle(decision(next, Sample.judged(Sample.purchase("1000"))))?.kind == .granted)
         #expect(try await holds.settle(decision(next, Sample.judged(Sample.purchase("1000")))) == nil)
-        await ledger.close()
-    }
-
-    @Test("an operator's rejection covers another id of the period, and the copies of a non-consumable")
-    func rejectedUnderAnotherID() async throws {
-        let database = try await LedgerDatabase()
-        let ledger = database.ledger()
-        func period(_ id: String, _ verdict: JudgedPurchase.Verdict) -> JudgedPurchase {
-            var purchase = Sample.purchase(id)
-            purchase.webOrderLineItemID = "777"
-            return Sample.judged(purchase, .autoRenewableSubscription, verdict)
-        }
-        let holds = [held("1000", kind: .nonConsumable), period("5000", .hold(.retiredProduct))]
-        _ = try await ledger.record(Sample.decision(holds, offset: 1))
-        let store = HoldAdministration(pool: database.pool)
-        #expect(try await store.reject(HoldFilter(), by: "ann", at: Sample.noon).rejected == 2)
-        let others = [
-            Sample.judged(Sample.purchase("2000", original: "1000"), .nonConsumable), period("6000", .grant(payload: nil)),
-        ]
-        for (offset, other) in zip(Int64(2)..., others) {
-            #expect(try await ledger.record(Sample.decision([other], offset: offset)).reason == .refusedByOperator)
-            let stranger = Sample.decision([other], player: "player-2", offset: offset + 10)
-            #expect(try await ledger.record(stranger).granted.count == 1)
-        }
-        await ledger.close()
-    }
-
-    @Test("a released hold is granted although an operator refused its player another copy")
-    func releasedBesideRejected() async throws {
-        let database = try await LedgerDatabase()
-        let ledger = database.ledger()
-        let holds = [held("1000", kind: .nonConsumable), held("2000", original: "1000", kind: .nonConsumable)]
-        _ = try await ledger.record(Sample.decision(holds, offset: 1))
-        let store = HoldAdministration(pool: database.pool)
-        #expect(try await store.reject(HoldFilter(id: "2000"), by: "ann", at: Sample.noon).rejected == 1)
-        #expect(try await store.release(HoldFilter(id: "1000"), by: "ann") == 1)
-        let hold = try #require(try await take(database).first)
-        let released = Sample.judged(Sample.purchase("1000"), .nonConsumable)
-        #expect(try await PostgresHolds(pool: database.pool).settle(decision(hold, released))?.kind == .granted)
         await ledger.close()
     }
 

@@ -61,11 +61,10 @@ struct DecisionBatch: Sendable {
         var originals: Set<StoreTransactionID> = []
         var purchases: [Purchase] = []
         purchases.reserveCapacity(decisions.count)
-        var showsRevocations = false
+        var showsRevocations = decisions.contains { !$0.shown.isEmpty }
         var periods: Set<PeriodPurchase> = []
         var following: Set<FindClaimApps.Following> = []
         for decision in decisions {
-            if !decision.shown.isEmpty { showsRevocations = true }
             for told in decision.shown {
                 purchases.append(Purchase(told.purchase, period: told.period))
                 originals.formUnion([told.purchase.originalTransactionID, told.period].compactMap(\.self))

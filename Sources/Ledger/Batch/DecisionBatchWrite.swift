@@ -92,7 +92,9 @@ struct DecisionBatchWrite: Sendable {
         let inserted = try insert(outcomes, with: settled.unwritten, in: session)
         guard inserted.count == batch.decisions.count else { throw Undone.decidedBefore }
         let later = settled.shown.map { $0.filter { new.contains($0.transactionID) } }
-        for (index, event) in try revoke(later, claims: settled.view.claims, in: session) { events[index].append(event) }
+        for (index, event) in try revoke(later, claims: settled.view.claims, in: session) {
+            events[index].append(event)
+        }
         for (place, told) in settled.subscriptions { events[place] += told }
         #if DEBUG
             if PlantedFault.eventBeforeCommit.isPlanted, batch.decisions.count > 1 {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Ledgers in memory and in PostgreSQL: periods with several transaction ids")
 struct PeriodIdentityConformance {
-    private typealias Subject = AnnouncedSubject
+    typealias Subject = AnnouncedSubject
 
     private static let end = Sample.noon.adding(milliseconds: Subject.period)
 
@@ -15,7 +15,7 @@ struct PeriodIdentityConformance {
     /// - Parameters:
     ///   - charged: Apple's `webOrderLineItemId`; nil if Apple gives none.
     ///   - previous: the original transaction of the subscription that this one continues; nil for none.
-    private static func purchase(
+    static func purchase(
         _ id: String, original: String, charged: String? = "777", previous: String? = nil, product: String = "pass"
     ) -> StorePurchase {
         var purchase = Sample.purchase(id, original: original, product: product, expires: end)
@@ -24,7 +24,7 @@ struct PeriodIdentityConformance {
         return purchase
     }
 
-    private static func judged(
+    static func judged(
         _ id: String, original: String, charged: String? = "777", previous: String? = nil,
         _ verdict: JudgedPurchase.Verdict = .grant(payload: nil)
     ) -> JudgedPurchase {
@@ -32,7 +32,7 @@ struct PeriodIdentityConformance {
             purchase(id, original: original, charged: charged, previous: previous), .autoRenewableSubscription, verdict)
     }
 
-    private static func decision(
+    static func decision(
         _ judged: JudgedPurchase..., player: String = "player-1", token: String? = nil,
         environment: StoreEnvironment = .production, bundle: BundleID = Sample.bundle, offset: Int64
     ) -> PendingDecision {
@@ -45,7 +45,7 @@ struct PeriodIdentityConformance {
             traceparent: nil)
     }
 
-    private static func notice(
+    static func notice(
         _ change: RefundNotice.Change, of purchase: StorePurchase, after seconds: Int64 = 0
     ) -> ReceivedNotice {
         let signedAt = Sample.noon.adding(milliseconds: 1000 * seconds)
@@ -60,7 +60,7 @@ struct PeriodIdentityConformance {
             traceparent: nil, decidedAt: Sample.noon)
     }
 
-    private func apply(_ notices: ReceivedNotice..., in subject: Subject) async throws -> [String] {
+    func apply(_ notices: ReceivedNotice..., in subject: Subject) async throws -> [String] {
         try await subject.refunds.apply(notices, catalog: Subject.catalog()).value.effects.map {
             if case .applied(let effect) = $0 { effect.name } else { "refused" }
         }
@@ -210,29 +210,6 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "a family member who loses a period leaves its buyer's grant in force, before and after the grant",
-        arguments: Implementation.allCases)
-    func familyMember(implementation: Implementation) async throws {
-        try await Subject.with(implementation) { subject in
-            func revoke(_ id: String, after hours: Int64) -> ReceivedNotice {
-                var shared = Self.purchase(id, original: id)
-                shared.ownership = .familyShared
-                return Self.notice(.revoked(.revoke, at: Sample.noon), of: shared, after: hours)
-            }
-            #expect(try await apply(revoke("6000", after: 0), in: subject) == ["remembered"])
-            let bought = Self.decision(Self.judged("5001", original: "5000"), offset: 1)
-            #expect(try await subject.ledger.record(bought).granted.count == 1)
-            #expect(try await apply(revoke("7000", after: 1), in: subject) == ["remembered"])
-            guard implementation == .postgres else { return }
-            var taken = Self.purchase("8000", original: "8000")
-            (taken.ownership, taken.cancelledAt) = (.familyShared, Sample.noon)
-            let shown = Sample.judged(taken, .autoRenewableSubscription, .reject(.familyShared))
-            let member = try await subject.ledger.record(Self.decision(shown, player: "player-2", offset: 2))
-            #expect(member.events.map(\.kind) == [.rejected])
-        }
-    }
-
-    @Test(
         "in PostgreSQL, a revocation that Apple's answer shows under another id revokes the period's grant",
         arguments: Implementation.allCases)
     func shown(implementation: Implementation) async throws {
@@ -276,7 +253,7 @@ struct PeriodIdentityConformance {
     }
 
     @discardableResult
-    private func settle(
+    func settle(
         _ id: String, _ verdict: JudgedPurchase.Verdict, in subject: Subject
     ) async throws -> OutcomeEvent? {
         try await subject.release(StoreTransactionID(id))

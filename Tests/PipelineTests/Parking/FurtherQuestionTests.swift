@@ -18,7 +18,7 @@ struct FurtherQuestionTests {
         return app
     }
 
-    private func with(_ body: (ParkingBench) async throws -> Void) async throws {
+    func with(_ body: (ParkingBench) async throws -> Void) async throws {
         let bench = try ParkingBench(parkAfterSeconds: 30)
         defer { bench.close() }
         let catalog = Catalog(version: 1, apps: [Self.app])
@@ -27,25 +27,25 @@ struct FurtherQuestionTests {
     }
 
     /// Returns a purchase that is two hours old.
-    private static func purchase(_ id: StoreTransactionID, _ product: ProductID = "gold") -> StorePurchase {
+    static func purchase(_ id: StoreTransactionID, _ product: ProductID = "gold") -> StorePurchase {
         StorePurchase(
             transactionID: id, originalTransactionID: id, productID: product,
             purchasedAt: WallClock.now.adding(milliseconds: -2 * hour), appTransactionID: account)
     }
 
-    private static func receipt(_ ids: StoreTransactionID...) -> AppleAnswer {
+    static func receipt(_ ids: StoreTransactionID...) -> AppleAnswer {
         .genuine(
             GenuineReceipt(
                 bundleID: ParkingBench.bundle, environment: .production, purchases: ids.map { purchase($0) },
                 createdAt: WallClock.now.adding(milliseconds: -hour)))
     }
 
-    private static func told(_ purchase: StorePurchase) -> NotifiedTransaction {
+    static func told(_ purchase: StorePurchase) -> NotifiedTransaction {
         NotifiedTransaction(
             purchase: purchase, kind: .consumable, bundleID: ParkingBench.bundle, environment: .production)
     }
 
-    private func verdicts(_ bench: ParkingBench) -> [StoreTransactionID: JudgedPurchase.Verdict] {
+    func verdicts(_ bench: ParkingBench) -> [StoreTransactionID: JudgedPurchase.Verdict] {
         let judged = bench.ledger.decisions.flatMap { decision -> [JudgedPurchase] in
             if case .each(let judged) = decision.verdict { judged } else { [] }
         }
@@ -123,39 +123,6 @@ struct FurtherQuestionTests {
             try await bench.work(on: SubmissionInHand(parked: again))
             #expect(verdicts(bench).count == 3)
             #expect(bench.queries.questions(.transaction).count == 4)
-        }
-    }
-
-    @Test("after parking, a purchase is judged by the looked-up facts, not by the receipt that lacks them")
-    func parkedFacts() async throws {
-        try await with { bench in
-            bench.apple.answer(Self.receipt("1", "2"))
-            var bound = Self.purchase("1")
-            bound.appAccountToken = "4f7c2b8e-5c1d-4c3e-9a37-0d5f0f4e9b11"
-            var history = WaitingHistory(failures: 1, firstFailureAt: WallClock.now)
-            history.lookUps = RememberedLookUps(told: [bound, Self.purchase("2")], since: WallClock.now)
-            let thief = Submission(
-                submissionID: "r", playerID: "player-2", bundleID: ParkingBench.bundle,
-                proof: .receipt(ParkingBench.receipt("r")), appAccountToken: "0b7a3c52-91a2-4be7-8d40-6f2f5d1c7e02")
-            try await bench.work(on: SubmissionInHand(parked: ParkingBench.leased(thief, history: history)))
-            #expect(bench.queries.asked.isEmpty)
-            #expect(verdicts(bench) == ["1": .reject(.bindingMismatch), "2": .grant(payload: nil)])
-        }
-    }
-
-    @Test("look-ups that a row has kept for a day are made again")
-    func outdated() async throws {
-        try await with { bench in
-            bench.apple.answer(Self.receipt("1"))
-            var refunded = Self.purchase("1")
-            refunded.cancelledAt = WallClock.now
-            bench.queries.register(Self.told(refunded))
-            var history = WaitingHistory(failures: 1, firstFailureAt: WallClock.now)
-            let yesterday = WallClock.now.adding(milliseconds: -86_400_000)
-            history.lookUps = RememberedLookUps(told: [Self.purchase("1")], since: yesterday)
-            let leased = ParkingBench.leased(ParkingBench.submission("r"), history: history)
-            try await bench.work(on: SubmissionInHand(parked: leased))
-            #expect(verdicts(bench) == ["1": .reject(.cancelled)])
         }
     }
 
