@@ -6,7 +6,9 @@ import NamesAndTimes
 /// with fields that the other places lack.
 struct PurchaseFields {
     let transactionID: StoreTransactionID
-    var originalTransactionID: StoreTransactionID?
+    /// The original transaction's id, and the time of the first purchase. The time is nil if it is absent or
+    /// unreadable, or if the transaction is its own original.
+    var original: (id: StoreTransactionID?, purchasedAt: Timestamp?)
     let productID: ProductID
     var quantity: Int32?
     let purchasedAt: Timestamp
@@ -57,7 +59,11 @@ struct PurchaseFields {
         // Every purchase has a time, so an absent time counts as unreadable.
         if purchasedAt == nil { reader.note("purchase_date_ms") }
         self.purchasedAt = purchasedAt ?? Timestamp(milliseconds: 0)
-        originalTransactionID = fields.transactionID("original_transaction_id").told
+        original = (fields.transactionID("original_transaction_id").told, nil)
+        if let id = original.id, id != transactionID {
+            // Without a readable time the purchase counts by its own time, so an unreadable time counts as absent.
+            original.purchasedAt = fields.date("original_purchase_date_ms", "original_purchase_date").told
+        }
         quantity = reader("quantity", fields.quantity("quantity"))
         // An iOS 6 receipt has milliseconds in `expires_date`, and the date as text in `expires_date_formatted`.
         expiresAt = reader(
@@ -83,7 +89,7 @@ struct PurchaseFields {
         if productID != later.productID { reader.note("product_id") }
         if (quantity ?? 1) != (later.quantity ?? 1) { reader.note("quantity") }
         quantity = later.quantity ?? quantity
-        originalTransactionID = originalTransactionID ?? later.originalTransactionID
+        original = (original.id ?? later.original.id, original.purchasedAt ?? later.original.purchasedAt)
         expiresAt = later.expiresAt ?? expiresAt
         cancelledAt = cancelledAt ?? later.cancelledAt
         ownership = Self.stricter(ownership, later.ownership)
@@ -98,13 +104,14 @@ struct PurchaseFields {
     /// - Parameter unreadable: the names of unreadable fields of the whole answer.
     func purchase(by account: AppTransactionID?, besides unreadable: [String]) -> StorePurchase {
         var purchase = StorePurchase(
-            transactionID: transactionID, originalTransactionID: originalTransactionID ?? transactionID,
+            transactionID: transactionID, originalTransactionID: original.id ?? transactionID,
             productID: productID, quantity: quantity ?? 1, purchasedAt: purchasedAt, expiresAt: expiresAt,
             cancelledAt: cancelledAt, appAccountToken: appAccountToken, appTransactionID: account)
         purchase.ownership = ownership ?? .purchased
         purchase.isUpgraded = isUpgraded
         purchase.subscriptionGroupID = subscriptionGroupID
         purchase.webOrderLineItemID = webOrderLineItemID
+        if purchase.isRestoredCopy { purchase.originalPurchasedAt = original.purchasedAt }
         purchase.unreadable = reader.unreadable + unreadable
         if isTrial { purchase.told = PurchaseFacts(isTrial: true) }
         return purchase

@@ -78,6 +78,7 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
         "auto_renew_status", "auto_renew_product_id", "is_in_billing_retry_period", "grace_period_expires_date",
         "grace_period_expires_date_ms", "request_date", "request_date_ms", "subscription_group_identifier",
         "transaction_id", "original_transaction_id", "product_id", "quantity", "purchase_date", "purchase_date_ms",
+        "original_purchase_date", "original_purchase_date_ms",
         "expires_date", "expires_date_ms", "expires_date_formatted", "cancellation_date", "cancellation_date_ms",
         "in_app_ownership_type", "is_upgraded", "is_trial_period", "app_account_token", "web_order_line_item_id",
     ]

@@ -160,6 +160,29 @@ struct AnswerPurchaseTests {
         #expect(purchase(fields)?.purchasedAt == Timestamp(milliseconds: 1_484_283_892_000))
     }
 
+    @Test(
+        "A restored copy has the time of the first purchase; an unreadable or missing time is dropped",
+        arguments: [
+            (["original_purchase_date_ms": #""1384283892000""#], 1_384_283_892_000),
+            (["original_purchase_date": #""2013-11-12 19:18:12 Etc/GMT""#], 1_384_283_892_000),
+            (["original_purchase_date_ms": #""soon""#], nil), (["original_purchase_date_ms": "{}"], nil), ([:], nil),
+        ] as [([String: String], Int64?)])
+    func restoredCopy(fields: [String: String], milliseconds: Int64?) {
+        let time = milliseconds.map(Timestamp.init(milliseconds:))
+        let copy = fields.merging(["original_transaction_id": #""12""#]) { $1 }.mapValues(Optional.some)
+        let told = purchase(copy)
+        #expect(told?.originalPurchasedAt == time && told?.unreadable == [])
+        let own = purchase(fields.mapValues(Optional.some))
+        #expect(own?.unreadable == [] && own?.originalPurchasedAt == nil)
+        let period = purchase(copy.merging(["web_order_line_item_id": #""7""#]) { $1 })
+        #expect(period?.webOrderLineItemID == "7" && period?.originalPurchasedAt == nil)
+        let bare = AnswerText.fields(["original_transaction_id": #""12""#])
+        for elements in [[AnswerText.fields(copy), bare], [bare, AnswerText.fields(copy)]] {
+            let merged = parse(AnswerText(elements[0], elements[1]).text).genuine?.purchases
+            #expect(merged?.map(\.originalPurchasedAt) == [time])
+        }
+    }
+
     @Test("Expiry, cancellation, family sharing and the account's token are read")
     func marks() {
         let token = "5B6CDB01-2E3A-4F7B-9C1D-0123456789AB"

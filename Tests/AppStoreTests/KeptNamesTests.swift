@@ -28,6 +28,7 @@ struct KeptNamesTests {
     }
 
     private static let dated = "\"purchase_date_ms\":\"1\","
+    private static let copy = dated + "\"original_transaction_id\":\"2\","
 
     /// An answer for each name: without the member of this name, the parser reads the answer otherwise.
     static let answers: [String: String] = [
@@ -59,6 +60,9 @@ struct KeptNamesTests {
         "original_transaction_id": answer(purchase: dated + "\"original_transaction_id\":\"0\""),
         "quantity": answer(purchase: dated + "\"quantity\":\"3\""),
         "purchase_date": answer(purchase: "\"purchase_date\":\"2017-01-13 05:04:52 Etc/GMT\""),
+        "original_purchase_date": answer(
+            purchase: copy + "\"original_purchase_date\":\"2017-01-13 05:04:52 Etc/GMT\""),
+        "original_purchase_date_ms": answer(purchase: copy + "\"original_purchase_date_ms\":\"7\""),
         "expires_date": old("\"expires_date\":\"1484287492000\""),
         "expires_date_ms": answer(purchase: dated + "\"expires_date_ms\":\"1484287492000\""),
         "expires_date_formatted": old("\"expires_date_formatted\":\"2017-01-13 05:04:52 Etc/GMT\""),

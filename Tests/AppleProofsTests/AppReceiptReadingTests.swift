@@ -43,6 +43,23 @@ struct AppReceiptReadingTests {
     }
 
     @Test(
+        "a restored copy has the time of the first purchase; an unreadable or empty time is dropped",
+        arguments: [
+            (DER.ia5("2021-03-01T08:00:00Z"), "2021-03-01T08:00:00Z"), (DER.ia5("soon"), nil), (DER.ia5(""), nil),
+            ([], nil), (DER.integer(5), nil),
+        ] as [([UInt8], String?)])
+    func restoredCopy(value: [UInt8], time: String?) throws {
+        var made = TestReceipt(purchases: [.init(transactionID: "2", kind: 0, originalTransactionID: "1")])
+        made.purchases.append(.init(transactionID: "3", kind: 0))
+        made.purchases.append(
+            .init(transactionID: "5", kind: 3, expiryDate: "2024-06-01T09:00:00Z", originalTransactionID: "4"))
+        made.overrides[1706] = value
+        let receipt = try #require(try read(made).receipt)
+        #expect(receipt.unreadablePurchases == 0)
+        #expect(receipt.purchases.map(\.originalPurchasedAt) == [time.flatMap { Timestamp(rfc3339: $0) }, nil, nil])
+    }
+
+    @Test(
         "each receipt type names its environment, and the types of Xcode and empty types name none",
         arguments: [
             ("Production", StoreEnvironment?.some(.production)), ("ProductionVPP", .production),

@@ -58,6 +58,22 @@ struct SignedTransactionTests {
         #expect(transaction.purchase.told?.priceMilliunits == nil && transaction.purchase.currency == nil)
     }
 
+    @Test(
+        "a restored copy has the time of the first purchase; an unreadable or missing time is dropped",
+        arguments: [
+            ("1614550400000", 1_614_550_400_000), ("\"1614550400000\"", nil), ("{}", nil), ("1e400", nil), (nil, nil),
+        ] as [(String?, Int64?)])
+    func restoredCopy(value: String?, milliseconds: Int64?) throws {
+        var made = TestTransaction()
+        made.claims["originalPurchaseDate"] = value
+        #expect(try read(made).transaction?.purchase.originalPurchasedAt == nil)
+        made.claims["originalTransactionId"] = "\"460000000000009\""
+        let copy = try #require(try read(made).transaction).purchase
+        #expect(copy.originalPurchasedAt == milliseconds.map(Timestamp.init(milliseconds:)) && copy.unreadable == [])
+        made.claims["expiresDate"] = "1717000000000"
+        #expect(try read(made).transaction?.purchase.originalPurchasedAt == nil)
+    }
+
     static let flaws: [(TestAuthority.Traits, LocalSignature)] = [
         (.init(leafMarker: false), .forged(.leafMarker)),
         (.init(intermediateMarker: false), .forged(.intermediateMarker)),

@@ -59,6 +59,25 @@ struct TransactionReceiptTests {
         #expect(receipt.holdsAutoRenewable)
     }
 
+    @Test(
+        "a restored copy has the time of the first purchase; an unreadable or missing time is dropped",
+        arguments: [
+            ("original-purchase-date-ms", "1338537600000", 1_338_537_600_000),
+            ("original-purchase-date", "2012-06-01 08:00:00 Etc/GMT", 1_338_537_600_000),
+            ("original-purchase-date", "soon", nil), ("original-purchase-date-ms", "", nil),
+        ] as [(String, String, Int64?)])
+    func restoredCopy(name: String, value: String, milliseconds: Int64?) throws {
+        let authority = try authority()
+        var made = TestTransactionReceipt()
+        made.info["original-purchase-date"] = nil
+        made.info[name] = value
+        func told() throws -> TransactionReceipt { try TransactionReceipt(try made.signed(by: authority)) }
+        #expect(try told().purchase.originalPurchasedAt == milliseconds.map(Timestamp.init(milliseconds:)))
+        #expect(try !told().hasUnreadableFields)
+        made.info["original-transaction-id"] = made.info["transaction-id"]
+        #expect(try told().purchase.originalPurchasedAt == nil)
+    }
+
     @Test("a transaction receipt with a wrong signature, certificate or issuer is not provable, and never forged")
     func notProvable() throws {
         let authority = try authority()

@@ -98,6 +98,22 @@ struct JudgeFurtherTests {
         #expect(remembered.settled == ["3", "4"] && remembered.told == [priced])
     }
 
+    @Test("a looked-up purchase keeps the receipt's time of the first purchase, if Apple's answer gives none")
+    func lookedUpCopy() {
+        var copy = Sample.purchase("2", original: "1")
+        copy.originalPurchasedAt = Sample.purchaseTime.adding(milliseconds: -1)
+        copy.unreadable = ["quantity"]
+        var further = FurtherAnswers()
+        further.note(Sample.purchase("2", original: "1"), of: "2")
+        let completed = Self.receipt([copy]).completed(by: further, adding: [])
+        #expect(completed.purchases.first?.originalPurchasedAt == copy.originalPurchasedAt)
+        #expect(completed.purchases.first?.unreadable == [])
+        var told = copy
+        told.originalPurchasedAt = Sample.purchaseTime
+        further.note(told, of: "2")
+        #expect(Self.receipt([copy]).completed(by: further, adding: []).purchases == [told])
+    }
+
     @Test("before product_mismatch Apple is asked for the account's history, given the API and a receipt with a date")
     func history() {
         let submission = Sample.submission(productID: Self.missing)

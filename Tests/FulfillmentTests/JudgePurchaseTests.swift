@@ -189,15 +189,6 @@ struct JudgePurchaseTests {
         #expect(bent.verdict == .reject(.cancelled))
     }
 
-    @Test(
-        "a purchase made before the cutover is held, and a purchase at the cutover or later is granted",
-        arguments: [(-1, false), (0, false), (1, true)] as [(Int64, Bool)])
-    func cutover(milliseconds: Int64, isHeld: Bool) {
-        var bent = Case()
-        bent.app.cutover = Sample.purchaseTime.adding(milliseconds: milliseconds)
-        #expect(bent.verdict == (isHeld ? .hold(.beforeCutover) : .grant(payload: nil)))
-    }
-
     static let retiredCases: [(Product.RetiredAction, JudgedPurchase.Verdict)] = [
         (.hold, .hold(.retiredProduct)), (.reject, .reject(.retiredProduct)), (.grant, .grant(payload: #"{"gold":1}"#)),
     ]

@@ -45,6 +45,16 @@ struct PurchaseFactsTests {
         }
     }
 
+    @Test("a restored copy stored as evidence keeps the time of the first purchase, and another purchase stores none")
+    func restoredCopy() {
+        var copy = Sample.purchase("2000", original: "1000")
+        copy.originalPurchasedAt = Timestamp(milliseconds: 1_600_000_000_000)
+        let stored = Sample.receipt([copy]).storedBytes
+        #expect(GenuineReceipt(stored: stored)?.purchases == [copy])
+        #expect(String(decoding: stored, as: UTF8.self).contains(#""first":1600000000000"#))
+        #expect(!String(decoding: Sample.receipt([Self.told]).storedBytes, as: UTF8.self).contains("first"))
+    }
+
     @Test("stored evidence with a leading zero in a transaction id cannot be read")
     func unsoundID() {
         let wrong = [

@@ -17,6 +17,7 @@ enum ReceiptAttribute {
     static let transactionID: Int64 = 1703
     static let purchaseDate: Int64 = 1704
     static let originalTransactionID: Int64 = 1705
+    static let originalPurchaseDate: Int64 = 1706
     static let productKind: Int64 = 1707
     static let expiryDate: Int64 = 1708
     static let webOrderLineItemID: Int64 = 1711

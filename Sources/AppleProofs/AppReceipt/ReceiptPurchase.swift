@@ -21,6 +21,7 @@ struct ReceiptPurchase {
             productID: productID, quantity: fields.quantity, purchasedAt: purchasedAt, expiresAt: fields.expiresAt,
             cancelledAt: fields.cancelledAt)
         purchase.webOrderLineItemID = fields.webOrderLineItemID
+        if purchase.isRestoredCopy { purchase.originalPurchasedAt = fields.originalPurchasedAt }
         self.purchase = purchase
     }
 
@@ -31,15 +32,20 @@ struct ReceiptPurchase {
         var quantity: Int32 = 1
         var kindCode: Int64?
         var purchasedAt: Timestamp?
+        /// The time of the first purchase; nil if it is absent or unreadable, or if the transaction is its own
+        /// original.
+        var originalPurchasedAt: Timestamp?
         var expiresAt: Timestamp?
         var cancelledAt: Timestamp?
         var webOrderLineItemID: Identifier?
-        /// True for a quantity below one, and for an unreadable date or original transaction. receiptd does not read a
-        /// purchase with an impossible field, because to treat the field as absent would be worse.
+        /// True for a quantity below one, and for an unreadable original transaction or date. receiptd does not read a
+        /// purchase with an impossible field, because to treat the field as absent would be worse. An unreadable date
+        /// of the first purchase is not impossible: a copy without that date counts by its own date.
         var isImpossible = false
 
         init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
             var attributes = try ReceiptAttributeReader(bytes, in: range)
+            var originalDate: Range<Int>?
             while let (type, value) = try attributes.next() {
                 switch type {
                 case ReceiptAttribute.quantity: setQuantity(attributes.integer(value))
@@ -50,12 +56,16 @@ struct ReceiptPurchase {
                     if originalTransactionID == nil, !attributes.isUnset(value) { isImpossible = true }
                 case ReceiptAttribute.productKind: kindCode = attributes.integer(value)
                 case ReceiptAttribute.purchaseDate: purchasedAt = date(value, attributes)
+                case ReceiptAttribute.originalPurchaseDate: originalDate = value
                 case ReceiptAttribute.expiryDate: expiresAt = date(value, attributes)
                 case ReceiptAttribute.cancellationDate: cancelledAt = date(value, attributes)
                 case ReceiptAttribute.webOrderLineItemID:
                     webOrderLineItemID = attributes.integer(value).map { Identifier(String($0)) }
                 default: break
                 }
+            }
+            if let originalDate, originalTransactionID != transactionID {
+                originalPurchasedAt = attributes.text(originalDate).flatMap(Timestamp.init(rfc3339:))
             }
         }
 

@@ -98,6 +98,8 @@ extension StorePurchase {
         unreadable = claim.unreadable
         // If the id is unreadable, receiptd identifies the period by its times.
         webOrderLineItemID = claims.digits("webOrderLineItemId")
+        // Without a readable time the copy counts by its own time.
+        if isRestoredCopy { originalPurchasedAt = claims.date("originalPurchaseDate").told }
         // No rule reads the fields below.
         revocationType = claims.identifier("revocationType").told?.text
         subscriptionGroupID = claims.identifier("subscriptionGroupIdentifier").told?.text

@@ -57,6 +57,9 @@ extension StorePurchase {
             expiresAt: fields.date(Self.expiryKeys[0], orText: Self.expiryKeys[1]),
             cancelledAt: fields.date(Self.cancellationKeys[0], orText: Self.cancellationKeys[1]))
         webOrderLineItemID = fields["web-order-line-item-id"].flatMap { ReceiptText.identifier($0) }
+        if isRestoredCopy {
+            originalPurchasedAt = fields.date("original-purchase-date-ms", orText: "original-purchase-date")
+        }
     }
 
     fileprivate static let expiryKeys = ["expires-date", "expires-date-formatted"]

@@ -50,6 +50,13 @@ public struct StorePurchase: Sendable, Equatable {
         self.appTransactionID = appTransactionID
     }
 
+    /// The time of the first purchase of a restored copy; nil if Apple gives no readable time, and for every other
+    /// purchase.
+    public var originalPurchasedAt: Timestamp? {
+        get { details.originalPurchasedAt }
+        set { details.originalPurchasedAt = newValue }
+    }
+
     /// The refunded share in thousandths of a percent; nil if Apple names none. A refund without a share is of the
     /// whole.
     public var refundedMilliPercent: Int32? {
@@ -105,6 +112,7 @@ public struct StorePurchase: Sendable, Equatable {
 
     /// The fields that most purchases lack.
     private struct Details: Sendable, Equatable {
+        var originalPurchasedAt: Timestamp?
         var refundedMilliPercent: Int32?
         var revocationType: String?
         var subscriptionGroupID: String?

@@ -73,10 +73,20 @@ extension GenuineReceipt {
         guard !others.isEmpty || !further.lookedUp.isEmpty else { return self }
         var completed = GenuineReceipt(
             bundleID: bundleID, appAppleID: appAppleID, environment: environment,
-            purchases: (purchases + others).map { further.lookedUp[$0.transactionID] ?? $0 },
+            purchases: (purchases + others).map { $0.replaced(by: further.lookedUp[$0.transactionID]) },
             isExpiredSubscription: isExpiredSubscription, holdsAutoRenewable: holdsAutoRenewable, createdAt: createdAt)
         (completed.answeredAt, completed.renewals, completed.nameless) = (answeredAt, renewals, nameless)
         completed.listedLater = listedLater
         return completed
+    }
+}
+
+extension StorePurchase {
+    /// Returns Apple's facts of a look-up, or the purchase itself if there are none. Keeps the time of the first
+    /// purchase if the look-up gives none.
+    fileprivate func replaced(by lookedUp: StorePurchase?) -> StorePurchase {
+        guard var told = lookedUp else { return self }
+        told.originalPurchasedAt = told.originalPurchasedAt ?? originalPurchasedAt
+        return told
     }
 }

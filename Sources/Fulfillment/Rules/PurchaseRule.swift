@@ -94,8 +94,17 @@ extension PurchaseRule.Facts {
     }
 
     fileprivate var isBeforeCutover: Bool {
-        guard !purchase.hasUnreadablePurchaseTime else { return false }
-        return app.cutover.map { purchase.purchasedAt < $0 } ?? false
+        guard let cutover = app.cutover, !purchase.hasUnreadablePurchaseTime else { return false }
+        return purchase.purchasedAt < cutover || isCopyOfPurchase(before: cutover)
+    }
+
+    /// Returns whether the purchase is a restored copy of a purchase from before `time`. The copy's own date is the
+    /// date of its restore, but the earlier system may have delivered the goods.
+    private func isCopyOfPurchase(before time: Timestamp) -> Bool {
+        // A subscription's later period is no copy: the player paid for the period itself.
+        let isPeriod = [purchase.type?.kind, product?.kind].contains(.autoRenewableSubscription)
+        guard purchase.isRestoredCopy, !isPeriod, let first = purchase.originalPurchasedAt else { return false }
+        return first < time
     }
 
     fileprivate func isRetired(_ action: Product.RetiredAction) -> Bool {

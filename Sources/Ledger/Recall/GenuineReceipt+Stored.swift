@@ -64,6 +64,7 @@ extension StorePurchase {
             isFamilyShared: json["shared"] == .bool(true), appAccountToken: json["token"]?.string,
             currency: json["currency"]?.string,
             appTransactionID: json["app_transaction"]?.string.map { AppTransactionID($0) })
+        originalPurchasedAt = json["first"]?.integer(Int64.self).map(Timestamp.init(milliseconds:))
         if let told = json["ownership"]?.string { ownership = Ownership(claim: told) }
         isUpgraded = json["upgraded"] == .bool(true)
         refundedMilliPercent = json["refunded"]?.integer(Int32.self)
@@ -103,6 +104,7 @@ extension JSONWriter {
         number(purchase.quantity)
         name("purchased")
         number(purchase.purchasedAt.milliseconds)
+        milliseconds("first", purchase.originalPurchasedAt)
         milliseconds("expires", purchase.expiresAt)
         milliseconds("cancelled", purchase.cancelledAt)
         if let part = purchase.refundedMilliPercent {
