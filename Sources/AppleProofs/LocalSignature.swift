@@ -35,6 +35,8 @@ public enum Doubt: String, Error, Sendable, CaseIterable {
     case certificateSize = "a certificate of a size that is not checked here"
     case tooManyCertificates = "more certificates than are checked here"
     case tooManySigners = "more than one signer"
+    case foreignParts = "a part that Apple's receipts lack and that no signature covers"
+    case foreignCertificate = "a certificate that is not part of the chain"
     case signerIdentifier = "a signer named by a key identifier"
     case criticalExtension = "a critical extension that is not known here"
     case marker = "a sound chain to a known root without Apple's marker"

@@ -225,7 +225,7 @@ struct AppReceiptProofTests {
         ("two signers", { $0.signerCount = 2 }),
         ("an unknown digest", { $0.digestAlgorithm = DER.sequence(DER.oid(2, 16, 840, 1, 101, 3, 4, 2, 10)) }),
         ("an unknown signature", { $0.signatureAlgorithm = DER.sequence(DER.oid(1, 2, 840, 113549, 1, 1, 10)) }),
-        ("a signer named by its key", { $0.isNamedByKey = true }),
+        ("a signer named by its key", { $0.oddity = .namedByKey }),
         ("nothing else", { _ in }),
     ]
 
@@ -258,6 +258,33 @@ struct AppReceiptProofTests {
                 payload: TestReceipt(bundleID: "com.example.club").payload, signing: TestReceipt().payload,
                 leaf: authority.leaf, certificates: chain + chain)
             #expect(authority.reader.readReceipt(bytes).signature == .forged(.signature))
+        }
+    }
+
+    @Test(
+        "a receipt with bytes that no signature covers is not provable, and forged if its signature is wrong",
+        arguments: TestReceipt.UnsignedPlace.allCases, TestReceipt.Encoding.allCases)
+    func unsignedBytes(place: TestReceipt.UnsignedPlace, encoding: TestReceipt.Encoding) throws {
+        let authority = try TestAuthority.receipts()
+        let receipt = TestReceipt(encoding: encoding, oddity: .unsigned(place))
+        let reading = authority.reader.readReceipt(try receipt.signed(by: authority))
+        #expect(reading.signature == .notProvable(.foreignParts))
+        let swapped = try receipt.message(
+            payload: TestReceipt(bundleID: "com.example.club").payload, signing: receipt.payload,
+            leaf: authority.leaf, certificates: [authority.leaf, authority.intermediate])
+        #expect(authority.reader.readReceipt(swapped).signature == .forged(.signature))
+    }
+
+    @Test("a receipt with a certificate outside its chain is not provable, unless the certificate is a known root")
+    func foreignCertificates() throws {
+        let authority = try TestAuthority.receipts()
+        let chain = [authority.leaf, authority.intermediate, authority.root]
+        let strangers = [
+            try TestAuthority.receipts(.init(leafSerial: 4)).leaf, try TestAuthority.root(TestKeys.otherRoot),
+        ]
+        for stranger in strangers {
+            let bytes = try TestReceipt().signed(by: authority, certificates: chain + [stranger])
+            #expect(authority.reader.readReceipt(bytes).signature == .notProvable(.foreignCertificate))
         }
     }
 }

@@ -9,28 +9,47 @@ struct MessageSigner {
     let signedAttributes: BERElement?
     let signatureAlgorithm: ArraySlice<UInt8>
     let signature: ArraySlice<UInt8>
+    /// True if the signer has a part that no receipt of Apple's has and that no signature covers. Examples are unsigned
+    /// attributes, which come after the signature.
+    let hasForeignParts: Bool
 
     init(_ element: BERElement, in bytes: [UInt8]) throws(BERFault) {
         guard element.tag == BERTag.sequence else { throw .unexpectedElement }
         var reader = BERReader(bytes, inside: element)
-        _ = try reader.next(BERTag.integer)
+        let version = try reader.next(BERTag.integer)
         guard let identifier = try reader.next() else { throw .truncated }
+        var isNameAlone = true
         if identifier.tag == BERTag.sequence {
             var names = BERReader(bytes, inside: identifier)
             let issuer = bytes[try names.next(BERTag.sequence).whole]
             issuerAndSerialNumber = (issuer, bytes[try names.next(BERTag.integer).content])
+            isNameAlone = names.isAtEnd
         } else {
             issuerAndSerialNumber = nil
         }
-        digestAlgorithm = try Self.algorithm(try reader.next(BERTag.sequence), in: bytes)
+        let digest = try MessageAlgorithm(try reader.next(BERTag.sequence), in: bytes)
+        digestAlgorithm = digest.identifier
         signedAttributes = try reader.next(ifTagged: BERTag.context0)
-        signatureAlgorithm = try Self.algorithm(try reader.next(BERTag.sequence), in: bytes)
+        let algorithm = try MessageAlgorithm(try reader.next(BERTag.sequence), in: bytes)
+        signatureAlgorithm = algorithm.identifier
         signature = bytes[try reader.next(BERTag.octetString).content]
+        hasForeignParts =
+            !reader.isAtEnd || !isNameAlone || digest.hasParameters || algorithm.hasParameters
+            || !bytes[version.content].elementsEqual([1])
     }
+}
 
-    private static func algorithm(_ element: BERElement, in bytes: [UInt8]) throws(BERFault) -> ArraySlice<UInt8> {
+/// An AlgorithmIdentifier of a signed message.
+struct MessageAlgorithm {
+    let identifier: ArraySlice<UInt8>
+    /// True if the algorithm has parameters other than NULL. Apple's algorithms have none.
+    let hasParameters: Bool
+
+    init(_ element: BERElement, in bytes: [UInt8]) throws(BERFault) {
         var reader = BERReader(bytes, inside: element)
-        return bytes[try reader.next(BERTag.objectIdentifier).content]
+        identifier = bytes[try reader.next(BERTag.objectIdentifier).content]
+        let rest = bytes[identifier.endIndex..<element.content.upperBound]
+        hasParameters = !rest.isEmpty && !rest.elementsEqual([BERTag.null, 0])
     }
 }
 

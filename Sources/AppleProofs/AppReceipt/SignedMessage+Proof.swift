@@ -41,6 +41,14 @@ extension SignedMessage {
         if chain.missingMarker != nil { throw .notProvable(.marker) }
         guard certificates.count <= Self.maximumCertificates else { throw .notProvable(.tooManyCertificates) }
         guard signers.count == 1 else { throw .notProvable(.tooManySigners) }
+        // Apple refuses a receipt of its own to which somebody has added parts. A proven receipt waits until Apple
+        // accepts it, and there is no limit on proven receipts that wait.
+        if hasForeignParts || signer.hasForeignParts { throw .notProvable(.foreignParts) }
+        let isOfChain = { (certificate: CertificateOutline) in
+            certificate.bytes == leaf.bytes || chains.trusts(certificate)
+                || (try? chains.verify(leaf, candidates: [certificate])) != nil
+        }
+        guard outlines.allSatisfy(isOfChain) else { throw .notProvable(.foreignCertificate) }
     }
 
     /// Returns the signer's own certificate. If a key identifier names the signer, returns the certificate that issued

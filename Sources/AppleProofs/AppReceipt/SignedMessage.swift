@@ -5,6 +5,9 @@ struct SignedMessage {
     let content: [UInt8]
     let certificates: [BERElement]
     let signers: [BERElement]
+    /// True if the message has a part that no receipt of Apple's has and that no signature covers. Examples are CRLs
+    /// and elements after the signers. With such parts, anybody can make any number of messages of one receipt.
+    let hasForeignParts: Bool
 
     /// Throws if the bytes are not a SignedData message, or if its content is not embedded.
     init(_ bytes: [UInt8]) throws(BERFault) {
@@ -16,9 +19,10 @@ struct SignedMessage {
         else { throw .unexpectedElement }
         var wrapped = BERReader(bytes, inside: try message.next(BERTag.context0))
         var signedData = BERReader(bytes, inside: try wrapped.next(BERTag.sequence))
-        _ = try signedData.next(BERTag.integer)
-        _ = try signedData.next(BERTag.set)
-        content = try Self.content(of: try signedData.next(BERTag.sequence), in: bytes)
+        let version = try signedData.next(BERTag.integer)
+        let digests = try signedData.next(BERTag.set)
+        let isContentAlone: Bool
+        (content, isContentAlone) = try Self.content(of: try signedData.next(BERTag.sequence), in: bytes)
 
         var certificates: [BERElement] = []
         if let bag = try signedData.next(ifTagged: BERTag.context0) {
@@ -29,12 +33,16 @@ struct SignedMessage {
             }
         }
         self.certificates = certificates
-        _ = try signedData.next(ifTagged: BERTag.context1)
+        let revocations = try signedData.next(ifTagged: BERTag.context1)
 
         var signers: [BERElement] = []
         var reader = BERReader(bytes, inside: try signedData.next(BERTag.set))
         while signers.count < 2, let signer = try reader.next() { signers.append(signer) }
         self.signers = signers
+        hasForeignParts =
+            revocations != nil || !isContentAlone || !Self.isOneAlgorithm(digests, in: bytes)
+            || !bytes[version.content].elementsEqual([1])
+            || !(message.isAtEnd && wrapped.isAtEnd && signedData.isAtEnd)
     }
 
     private static let usualCertificates = 3
@@ -44,13 +52,23 @@ struct SignedMessage {
     /// signature.
     static let lookedAtCertificates = 8
 
-    private static func content(of element: BERElement, in bytes: [UInt8]) throws(BERFault) -> [UInt8] {
+    /// Returns the octets, and whether the element has nothing else.
+    private static func content(of element: BERElement, in bytes: [UInt8]) throws(BERFault) -> ([UInt8], Bool) {
         var reader = BERReader(bytes, inside: element)
         guard bytes[try reader.next(BERTag.objectIdentifier).content].elementsEqual(EncodedOID.data) else {
             throw .unexpectedElement
         }
         var wrapped = BERReader(bytes, inside: try reader.next(BERTag.context0))
         guard let octets = try wrapped.next() else { throw .truncated }
-        return try BERReader.octets(octets, in: bytes)
+        return (try BERReader.octets(octets, in: bytes), wrapped.isAtEnd && reader.isAtEnd)
+    }
+
+    /// Returns whether the set of the digest algorithms has exactly one algorithm, without parameters.
+    private static func isOneAlgorithm(_ set: BERElement, in bytes: [UInt8]) -> Bool {
+        var reader = BERReader(bytes, inside: set)
+        guard let element = try? reader.next(BERTag.sequence), reader.isAtEnd,
+            let algorithm = try? MessageAlgorithm(element, in: bytes)
+        else { return false }
+        return !algorithm.hasParameters && MessageDigest(identifier: algorithm.identifier) != nil
     }
 }

@@ -18,6 +18,7 @@ enum BERTag {
     static let bitString: UInt8 = 0x03
     static let octetString: UInt8 = 0x04
     static let constructedOctetString: UInt8 = 0x24
+    static let null: UInt8 = 0x05
     static let objectIdentifier: UInt8 = 0x06
     static let utf8String: UInt8 = 0x0C
     static let ia5String: UInt8 = 0x16

@@ -23,6 +23,11 @@ struct ChainVerifier: Sendable {
     /// The names of the lately verified chains, for people.
     var knownChains: [[String]] { cache.names }
 
+    /// Returns whether the certificate is a trusted root, byte by byte.
+    func trusts(_ certificate: CertificateOutline) -> Bool {
+        roots.roots.contains { $0.bytes.elementsEqual(certificate.bytes) }
+    }
+
     /// Returns the chain of `leaf` over one of `candidates`, which are possible issuers. Does not check the time. A
     /// self-issued certificate is never an intermediate, because Apple has no chain of only a leaf and a root.
     func verify(_ leaf: CertificateOutline, candidates: [CertificateOutline]) throws(ProofFailure) -> VerifiedChain {

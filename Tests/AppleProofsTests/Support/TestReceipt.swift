@@ -29,6 +29,31 @@ struct TestReceipt {
         case sha256
     }
 
+    /// The places of a message that no signature covers, and in which receipts of Apple's have nothing.
+    enum UnsignedPlace: CaseIterable {
+        case revocations
+        case afterSigners
+        case unsignedAttributes
+        case afterSignature
+        case afterSerialNumber
+        case digestParameters
+        case signatureParameters
+        case digestSet
+        case afterOctets
+        case afterContent
+        case afterSignedData
+        case afterMessage
+        case version
+        case signerVersion
+    }
+
+    enum Oddity: Equatable {
+        /// A key identifier names the signer, in place of issuer and serial number.
+        case namedByKey
+        /// The place has bytes of nobody's.
+        case unsigned(UnsignedPlace)
+    }
+
     var bundleID: String? = "com.example.castle"
     let appAppleID: Int64 = 1_450_000_001
     var environment = "Production"
@@ -42,8 +67,8 @@ struct TestReceipt {
     var signatureAlgorithm: [UInt8]?
     /// The digest algorithm that the message names; nil for the used algorithm.
     var digestAlgorithm: [UInt8]?
-    /// Whether a key identifier names the signer, in place of issuer and serial number.
-    var isNamedByKey = false
+    /// The difference from a message of Apple's; nil for none.
+    var oddity: Oddity?
     /// The values that replace attributes of each purchase, such as the cancellation date or the quantity, by type.
     var overrides: [Int64: [UInt8]] = [:]
 
@@ -87,23 +112,33 @@ struct TestReceipt {
         payload: [UInt8], signing: [UInt8], leaf: [UInt8], certificates: [[UInt8]]
     ) throws -> [UInt8] {
         let outline = try CertificateOutline(leaf)
+        let isNamedByKey = oddity == .namedByKey
         let attributes = hasSignedAttributes ? signedAttributes(of: signing) : nil
         let signature = try sign(attributes.map { DER.element(0x31, $0) } ?? signing)
         let signer = DER.sequence(
-            DER.integer(isNamedByKey ? 3 : 1),
+            DER.integer(isNamedByKey || oddity == .unsigned(.signerVersion) ? 3 : 1),
             isNamedByKey
                 ? DER.element(0x80, [UInt8](repeating: 7, count: 20))
-                : DER.sequence(Array(outline.issuer), DER.element(0x02, Array(outline.serialNumber))),
-            digestAlgorithm ?? digestIdentifier, attributes.map { DER.element(0xA0, $0) } ?? [],
-            signatureAlgorithm ?? DER.sequence(DER.oid(1, 2, 840, 113549, 1, 1, 1), DER.null), DER.octets(signature))
+                : DER.sequence(
+                    Array(outline.issuer), DER.element(0x02, Array(outline.serialNumber)), junk(.afterSerialNumber)),
+            digestAlgorithm ?? digestIdentifier(junk(.digestParameters)),
+            attributes.map { DER.element(0xA0, $0) } ?? [],
+            signatureAlgorithm
+                ?? DER.sequence(DER.oid(1, 2, 840, 113549, 1, 1, 1), DER.null, junk(.signatureParameters)),
+            DER.octets(signature), junk(.unsignedAttributes, tag: 0xA1), junk(.afterSignature))
         let signers = (0..<signerCount).flatMap { _ in signer }
         return wrapped(payload, certificates: certificates, signers: signers)
     }
 
-    var digestIdentifier: [UInt8] {
+    /// Returns an element with the tag `tag` if the message has bytes of nobody's at this place, otherwise nothing.
+    private func junk(_ place: UnsignedPlace, tag: UInt8 = 0x30) -> [UInt8] {
+        oddity == .unsigned(place) ? DER.element(tag, DER.sequence(DER.octets([1, 2, 3]))) : []
+    }
+
+    private func digestIdentifier(_ parameters: [UInt8] = []) -> [UInt8] {
         switch digest {
-        case .sha1: DER.sequence(DER.oid(1, 3, 14, 3, 2, 26), DER.null)
-        case .sha256: DER.sequence(DER.oid(2, 16, 840, 1, 101, 3, 4, 2, 1), DER.null)
+        case .sha1: DER.sequence(DER.oid(1, 3, 14, 3, 2, 26), DER.null, parameters)
+        case .sha256: DER.sequence(DER.oid(2, 16, 840, 1, 101, 3, 4, 2, 1), DER.null, parameters)
         }
     }
 
@@ -116,11 +151,17 @@ struct TestReceipt {
                 stride(from: 0, to: payload.count, by: 100).flatMap { start in
                     DER.octets(Array(payload[start..<min(start + 100, payload.count)]))
                 }) : DER.octets(payload)
-        let data = DER.oid(1, 2, 840, 113549, 1, 7, 1) + frame(0xA0, content)
+        let data =
+            DER.oid(1, 2, 840, 113549, 1, 7, 1)
+            + frame(0xA0, content + junk(.afterOctets)) + junk(.afterContent)
         let signedData =
-            DER.integer(1) + DER.set(digestIdentifier) + frame(0x30, data)
-            + (certificates.isEmpty ? [] : frame(0xA0, certificates.flatMap(\.self))) + DER.element(0x31, signers)
-        return frame(0x30, DER.oid(1, 2, 840, 113549, 1, 7, 2) + frame(0xA0, frame(0x30, signedData)))
+            DER.integer(oddity == .unsigned(.version) ? 3 : 1) + DER.set(digestIdentifier(), junk(.digestSet))
+            + frame(0x30, data) + (certificates.isEmpty ? [] : frame(0xA0, certificates.flatMap(\.self)))
+            + junk(.revocations, tag: 0xA1) + DER.element(0x31, signers) + junk(.afterSigners)
+        return frame(
+            0x30,
+            DER.oid(1, 2, 840, 113549, 1, 7, 2) + frame(0xA0, frame(0x30, signedData) + junk(.afterSignedData))
+                + junk(.afterMessage))
     }
 
     /// Returns the content type and the message digest, in DER's order of a SET OF.
