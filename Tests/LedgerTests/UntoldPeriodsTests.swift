@@ -142,19 +142,23 @@ struct UntoldPeriodsTests {
 
     @Test(
         "a grace period that a notification names before any grant is known, whether or not the app follows renewals",
-        arguments: [AnnouncementPolicy.RenewalPolicy.follow, .off])
-    func grace(renewals: AnnouncementPolicy.RenewalPolicy) async throws {
+        arguments: [AnnouncementPolicy.RenewalPolicy.follow, .off, nil])
+    func grace(renewals: AnnouncementPolicy.RenewalPolicy?) async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
         let subject = Subject(database: database, subscriptions: Subscriptions.Subject(database, ledger))
-        var app = Subscriptions.app()
-        app.announcements.renewals = renewals
+        // Without a policy, the catalog lacks the app.
+        let app = renewals.map { renewals in
+            var app = Subscriptions.app()
+            app.announcements.renewals = renewals
+            return app
+        }
         var told = notification("DID_FAIL_TO_RENEW", id: "n-1")
         let end = Self.now.adding(milliseconds: 16 * Self.day)
         var renewal = Subscriptions.status(Subscriptions.fact(.gracePeriod, period: 38, at: 39)).renewal
         renewal.graceExpiresAt = end
         told.renewal = .told(renewal)
-        try await subject.notify([told], under: Catalog(version: 1, apps: [app]))
+        try await subject.notify([told], under: Catalog(version: 1, apps: [app].compactMap(\.self)))
         let known = try await subject.subscriptions.subscriptions.told(of: "1000")
         #expect(known?.graceExpiresAt == end)
         #expect(try await subject.subscriptions.known("1000") == nil)

@@ -101,7 +101,11 @@ extension InMemoryLedger.State {
     fileprivate mutating func settle(_ check: SubscriptionCheck, _ catalog: Catalog) -> [OutcomeEvent] {
         var events: [OutcomeEvent] = []
         let again = check.tellsOfIt ? [] : [SubscriptionFact(again: check.leased.subscription)]
-        for fact in check.findings.facts + again where catalog.apps[fact.bundleID]?.followsRenewals == true {
+        for fact in check.findings.facts + again {
+            guard catalog.apps[fact.bundleID]?.followsRenewals == true else {
+                keepUnowned(fact)
+                continue
+            }
             events += hear(
                 fact, of: check, bringsPeriod: true, catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never,
                 at: check.at,
@@ -139,6 +143,13 @@ extension InMemoryLedger.State {
         return SubscriptionRow(subscription: subscription)
     }
 
+    private mutating func keepUnowned(_ fact: SubscriptionFact) {
+        let original = fact.originalTransactionID
+        if announced.unownedSubscriptions[original]?.hear(fact) == nil {
+            announced.unownedSubscriptions[original] = UnownedSubscription(fact)
+        }
+    }
+
     private mutating func hear(
         _ fact: SubscriptionFact, of check: SubscriptionCheck?, bringsPeriod: Bool, _ search: MissedPeriodSearch,
         at now: Timestamp, from partition: InMemoryLedger.Partition
@@ -156,9 +167,7 @@ extension InMemoryLedger.State {
         guard let owner = view.claims[original]?.player,
             subscriptions[original] != nil || isPreviousLetIn || isLetIn(original, in: app)
         else {
-            if announced.unownedSubscriptions[original]?.hear(fact) == nil {
-                announced.unownedSubscriptions[original] = UnownedSubscription(fact)
-            }
+            keepUnowned(fact)
             return []
         }
         var row = subscriptions[original] ?? first(fact, of: owner, bringsPeriod: bringsPeriod)

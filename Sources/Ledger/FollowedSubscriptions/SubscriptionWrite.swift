@@ -38,7 +38,8 @@ enum SubscriptionWrite {
     /// - Parameters:
     ///   - periods: the announced purchases that are written with the facts.
     ///   - catalog: the newest catalog. Only apps that follow renewals have subscriptions. A fact of another app is
-    ///     only kept, because it may name a grace period.
+    ///     only kept, because it may name a grace period. This includes apps that the catalog lacks, because a newer
+    ///     catalog may have them.
     static func apply(
         _ facts: [SubscriptionFact], with periods: [AnnouncedPurchase], at now: Timestamp, catalog: Catalog,
         in session: PostgresSession
@@ -52,9 +53,8 @@ enum SubscriptionWrite {
         _ facts: [SubscriptionFact], with periods: [AnnouncedPurchase] = [], of check: SubscriptionCheck?,
         at now: Timestamp, catalog: Catalog, in session: PostgresSession
     ) throws -> [OutcomeEvent] {
-        let ours = facts.filter { catalog.apps[$0.bundleID] != nil }
-        let followed = ours.filter { catalog.apps[$0.bundleID]?.followsRenewals == true }
-        try UnownedSubscriptions.keep(ours.filter { catalog.apps[$0.bundleID]?.followsRenewals == false }, in: session)
+        let followed = facts.filter { catalog.apps[$0.bundleID]?.followsRenewals == true }
+        try UnownedSubscriptions.keep(facts.filter { catalog.apps[$0.bundleID]?.followsRenewals != true }, in: session)
         guard !followed.isEmpty else { return [] }
         let originals = Set(followed.map(\.originalTransactionID)).sorted()
         var owners = try LockClaims.run(originals, in: session).compactMapValues(\.player)

@@ -3,7 +3,7 @@ import NamesAndTimes
 import Postgres
 
 /// Apple's facts about subscriptions without a row in `subscriptions`. Nothing is granted yet, or the app does not
-/// follow renewals. When a subscription gets its row, the row takes over these facts.
+/// follow renewals, or the catalog lacks the app. When a subscription gets its row, the row takes over these facts.
 enum UnownedSubscriptions {
     private static let finding = LedgerSQL.statement(PackageResources.find_unowned_subscriptions_sql)
     private static let writing = LedgerSQL.statement(PackageResources.upsert_unowned_subscriptions_sql)

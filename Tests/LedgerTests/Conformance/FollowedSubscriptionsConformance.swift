@@ -66,16 +66,17 @@ struct FollowedSubscriptionsConformance {
             try await subscriptions.known([original]).first
         }
 
-        func settle(_ leased: LeasedSubscription, _ facts: [SubscriptionFact], at days: Int64) async throws
-            -> [OutcomeEvent]
-        {
+        func settle(
+            _ leased: LeasedSubscription, _ facts: [SubscriptionFact], at days: Int64,
+            under catalog: Catalog = FollowedSubscriptionsConformance.catalog
+        ) async throws -> [OutcomeEvent] {
             let statuses = facts.map(FollowedSubscriptionsConformance.status)
             let findings = SubscriptionFindings(
                 statuses, of: leased.subscription, under: FollowedSubscriptionsConformance.app())
             return try await subscriptions.settle(
                 SubscriptionCheck(
                     leased, findings, at: FollowedSubscriptionsConformance.base.adding(milliseconds: days * 86_400_000)),
-                catalog: FollowedSubscriptionsConformance.catalog)
+                catalog: catalog)
         }
     }
 
@@ -122,11 +123,12 @@ struct FollowedSubscriptionsConformance {
             purchase: period(id, original: fact.originalTransactionID.text, at: days),
             kind: .autoRenewableSubscription, bundleID: fact.bundleID, environment: fact.environment)
         transaction.signedAt = fact.toldAt
+        var renewal = RenewalInfo(
+            originalTransactionID: fact.originalTransactionID, willRenew: fact.willRenew,
+            environment: fact.environment, signedAt: fact.toldAt)
+        renewal.graceExpiresAt = fact.graceExpiresAt
         return SubscriptionStatus(
-            subscriptionGroupID: "20", state: fact.state, transaction: transaction,
-            renewal: RenewalInfo(
-                originalTransactionID: fact.originalTransactionID, willRenew: fact.willRenew,
-                environment: fact.environment, signedAt: fact.toldAt))
+            subscriptionGroupID: "20", state: fact.state, transaction: transaction, renewal: renewal)
     }
 
     func with(

@@ -51,4 +51,23 @@ extension FollowedSubscriptionsConformance {
             #expect(try await subject.known("3000")?.state == .active)
         }
     }
+
+    @Test(
+        "a grace period that Apple told while the catalog lacked the app is known once the catalog has the app",
+        arguments: Implementation.allCases)
+    func graceBeforeApp(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            _ = try await subject.grant("1000", original: "1000", at: -60, offset: 1)
+            var grace = Self.fact(.gracePeriod, original: "3000", period: 0, at: 31)
+            grace.graceExpiresAt = Self.base.adding(milliseconds: 46 * 86_400_000)
+            let leased = try #require(try await subject.lease().first)
+            #expect(try await subject.settle(leased, [grace], at: 31, under: Catalog(version: 1, apps: [])).isEmpty)
+            #expect(try await subject.known("3000") == nil)
+            #expect(try await subject.subscriptions.told(of: "3000")?.graceExpiresAt == grace.graceExpiresAt)
+            let granted = try await subject.grant("3000", original: "3000", at: 0, offset: 2)
+            #expect(granted.events.map(\.kind) == [.granted, .subscriptionChanged])
+            let known = try #require(try await subject.known("3000"))
+            #expect(known.state == .gracePeriod && known.graceExpiresAt == grace.graceExpiresAt)
+        }
+    }
 }
