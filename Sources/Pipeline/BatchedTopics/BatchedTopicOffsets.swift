@@ -112,7 +112,7 @@ extension BatchedTopicOffsets {
             let row = stored.checkpoints[partition.partition]
             var start: Int64?
             if let mark {
-                let found = PartitionProgress.start(committed: mark.offset, row: .some(row), earliest: nil)
+                let found = PartitionProgress.start(committed: mark.offset, row: .some(row), log: nil)
                 starts[partition] = found
                 if found < mark.offset {
                     metrics.databaseFellBack(
@@ -138,7 +138,7 @@ extension BatchedTopicOffsets {
     private func keepLost(_ committed: [TopicPartition: CommitMark], _ stored: StoredCheckpoints) -> Bool {
         let lost = committed.filter { partition, mark in
             let row = stored.checkpoints[partition.partition]
-            return PartitionProgress.start(committed: mark.offset, row: .some(row), earliest: nil) < mark.offset
+            return PartitionProgress.start(committed: mark.offset, row: .some(row), log: nil) < mark.offset
         }
         guard !lost.isEmpty else { return true }
         return checkpointer.keepDecidedAgain(lost.mapValues(\.offset), seconds: PipelineLimits.durableReadSeconds)

@@ -82,7 +82,7 @@ extension PartitionHandover {
             let row = stored.map { $0.checkpoints[partition.partition] }
             let start = mark.map { mark in
                 PartitionProgress.start(
-                    committed: mark.offset, row: row, earliest: marks?.low, lowered: lowerStarts[partition])
+                    committed: mark.offset, row: row, log: marks, lowered: lowerStarts[partition])
             }
             // librdkafka would ask for the committed offset once more, and an error there leaves the partition unread.
             starts[partition] = start

@@ -82,14 +82,16 @@ extension PartitionProgress {
     /// than the first commit, and the whole log is read again.
     /// - Parameters:
     ///   - row: the checkpoint; the outer nil if the database did not answer.
-    ///   - earliest: the first offset in the log; nil if the broker did not answer.
+    ///   - log: the first offset in the log, and the offset behind its last record; nil if the broker did not answer.
     ///   - lowered: the highest offset at which the partition may start, if its last start was too high; otherwise nil.
     static func start(
-        committed: Int64, row: OffsetCheckpoint??, earliest: Int64?, lowered: Int64? = nil
+        committed: Int64, row: OffsetCheckpoint??, log: (low: Int64, high: Int64)?, lowered: Int64? = nil
     ) -> Int64 {
-        let checkpoint = row.map { $0?.nextOffset ?? 0 }
+        var checkpoint = row.map { $0?.nextOffset ?? 0 }
+        // The checkpoint is of an earlier topic: the database was restored to before the topic was created again.
+        if let log, committed <= log.high, let known = checkpoint, known > log.high { checkpoint = 0 }
         guard let known = [checkpoint, lowered].compactMap({ $0 }).min(), known < committed else { return committed }
-        return max(known, min(earliest ?? known, committed))
+        return max(known, min(log?.low ?? known, committed))
     }
 }
 

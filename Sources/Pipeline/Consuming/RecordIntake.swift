@@ -65,12 +65,16 @@ struct RecordIntake {
     /// Decodes the record, issues the player's ticket, and starts the work. Tickets have the order of the records.
     /// - Parameter known: the dead letter to make of the record instead of decoding it; nil to decode it.
     func admit(_ record: ConsumerRecord, to partition: AssignedPartition, as known: DeadLetter? = nil) {
-        if partition.beginsNewEpoch(at: record.offset) { warnOfReset(record) }
+        if partition.beginsNewEpoch(at: record.offset) {
+            // The offsets of another log are other records.
+            partition.unreadable = partition.unreadable.filter { $0.key == record.offset && record.value == nil }
+            warnOfReset(record)
+        }
         let position = RecordPosition(
             topic: record.topicPartition.topic, partition: record.topicPartition.partition, offset: record.offset,
             timestamp: Timestamp(milliseconds: max(0, record.timestampMilliseconds ?? 0)),
             content: Digest256(hashing: record.value ?? []))
-        let unread = partition.unreadable[record.offset]
+        let unread = partition.unreadable.removeValue(forKey: record.offset)
         let decoded =
             (known ?? unread?.letter).map { .deadLetter($0) }
             ?? decoder.decode(key: record.key, record.value, signatureHeaders: signatureHeaders(of: record))

@@ -95,7 +95,7 @@ struct CrashSimulation {
         process = Process(gate: IntakeGate(maximumRecords: 200 + random.below(100)))
         for (partition, stored) in stored.sorted(by: { $0.key < $1.key }) {
             let start = stored.committed.map {
-                PartitionProgress.start(committed: $0.offset, row: stored.row, earliest: 0)
+                PartitionProgress.start(committed: $0.offset, row: stored.row, log: (0, .max))
             }
             process.progress[partition] = PartitionProgress(
                 start: start ?? 0, committed: stored.committed, row: .some(stored.row), writer: starts)

@@ -48,6 +48,17 @@ struct PartitionProgressTests {
         return progress.endCheckpoint(write, partition: 0, CheckpointResult(history: history))
     }
 
+    @Test("a partition starts at the lower offset, and from the first record if the checkpoint is of an earlier topic")
+    func start() {
+        func start(_ committed: Int64, _ row: Int64?, _ log: (low: Int64, high: Int64)?) -> Int64 {
+            PartitionProgress.start(committed: committed, row: .some(row.map { Self.row($0) }), log: log)
+        }
+        #expect(start(40, 30, (0, 50)) == 30 && start(40, 50, (0, 50)) == 40 && start(40, nil, (3, 50)) == 3)
+        #expect(start(40, 1000, (2, 50)) == 2 && start(40, 1000, nil) == 40)
+        // Kafka's offset is of the earlier topic, too, so the broker starts at the first record by itself.
+        #expect(start(900, 1000, (0, 50)) == 900)
+    }
+
     @Test("an offset is committed once its records are finished and checkpointed, and only once")
     func checkpointed() throws {
         var progress = Self.agreed(at: 5)

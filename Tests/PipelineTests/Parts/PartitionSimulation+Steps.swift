@@ -141,7 +141,7 @@ extension PartitionSimulation {
         let earliest = log.first?.offset ?? 0
         let start =
             committed.map {
-                PartitionProgress.start(committed: $0, row: row, earliest: earliest, lowered: lowerStart)
+                PartitionProgress.start(committed: $0, row: row, log: (earliest, .max), lowered: lowerStart)
             } ?? earliest
         owner = Owner(
             assignment: assignments,
