@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Erasing a player")
 struct PlayerErasureTests {
-    private static let pseudonym: PlayerID = {
+    static let pseudonym: PlayerID = {
         var random = SystemRandomNumberGenerator()
         return Pseudonym.make(using: &random)
     }()

@@ -9,7 +9,19 @@ WITH tokens AS (
     SELECT transaction_id FROM announced_purchases WHERE player_id = $1
     UNION
     SELECT told.transaction_id
-    FROM (SELECT * FROM tokens UNION SELECT * FROM accounts) AS own
+    FROM (
+        SELECT * FROM accounts
+        UNION
+        -- A token that receiptd learnt of the player, and that is also another player's, names neither.
+        SELECT *
+        FROM tokens AS learnt
+        WHERE NOT EXISTS (
+                SELECT FROM player_accounts AS told
+                WHERE told.bundle_id = learnt.bundle_id AND told.token = learnt.token AND told.player_id <> $1)
+            AND NOT EXISTS (
+                SELECT FROM account_token_senders AS sent
+                WHERE sent.bundle_id = learnt.bundle_id AND sent.token = learnt.token AND sent.player_id <> $1)
+    ) AS own
     JOIN announced_purchases AS told ON told.token = own.token AND told.bundle_id = own.bundle_id
     UNION
     -- A player's id may be the token itself.

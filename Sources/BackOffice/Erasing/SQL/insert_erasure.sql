@@ -1,8 +1,6 @@
--- Begins an erasure. An unfinished erasure of the player goes on under its own pseudonym.
+-- Begins an erasure, or continues an unfinished erasure of the player. Returns its pseudonym. A second statement at the
+-- same time waits for the first one's row, and returns that row's pseudonym.
 -- $1 pseudonym; $2 player; $3 operator
-WITH begun AS (
-    INSERT INTO erasures (pseudonym, player_id, operator) VALUES ($1, $2, $3)
-    ON CONFLICT (player_id) DO NOTHING
-    RETURNING pseudonym
-)
-SELECT pseudonym FROM begun UNION ALL SELECT pseudonym FROM erasures WHERE player_id = $2 LIMIT 1;
+INSERT INTO erasures (pseudonym, player_id, operator) VALUES ($1, $2, $3)
+ON CONFLICT (player_id) DO UPDATE SET player_id = excluded.player_id
+RETURNING pseudonym;

@@ -3,7 +3,16 @@
 -- more.
 -- $1 player; $2 pseudonym
 WITH own AS (
-    SELECT bundle_id, token FROM account_tokens WHERE player_id = $1
+    -- The same tokens as in erase_player_rows.sql.
+    SELECT bundle_id, token
+    FROM account_tokens AS learnt
+    WHERE player_id = $1
+        AND NOT EXISTS (
+            SELECT FROM player_accounts AS told
+            WHERE told.bundle_id = learnt.bundle_id AND told.token = learnt.token AND told.player_id <> $1)
+        AND NOT EXISTS (
+            SELECT FROM account_token_senders AS sent
+            WHERE sent.bundle_id = learnt.bundle_id AND sent.token = learnt.token AND sent.player_id <> $1)
     UNION
     SELECT bundle_id, token FROM player_accounts WHERE player_id = $1
 ), announced AS (
