@@ -10,7 +10,7 @@
 --   source_topic, source_partition, source_offset   the record's position in Kafka
 --   due_at          when a worker may take the row; null: nothing is due
 --   leased_until    the end of the present lease; null: no worker has a lease. In a table without this column, a lease moves due_at
---   tries           failed tries since the last success
+--   tries           failed tries since the last success; in parked, the last tries at Apple
 --   takes           leases since the last result of a try, including the present lease, without released leases. The other leases
 --                   had no result: their worker died, or the database did not store the result
 --   is_alone        the row is leased in isolation, because it may kill its worker

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
 /// The revocations of a grant: Apple's and an operator's. Apple reverses only Apple's revocation, and an operator only
-/// an operator's.
+/// an operator's. `RefundNotice` describes the steps from Apple's notification to the revocation.
 public struct GrantRevocations: Sendable, Equatable {
     /// A whole purchase in thousandths of a percent.
     public static let whole: Int32 = 100_000

@@ -1,4 +1,4 @@
-/// The refunds that Apple reported before the purchase was granted.
+/// The refunds that Apple reported before the purchase was granted. `RefundNotice` is about the refunds of grants.
 extension LedgerView {
     /// Returns the refund that Apple reported before the grant, in a notification or with the purchase itself; nil if
     /// none is in force. Apple may have reversed a refund after it signed the proof or sent the answer that shows it.

@@ -1,5 +1,6 @@
 /// The kind of a notification, from its type and subtype. The kind decides every effect except the effect on a
-/// subscription's state. Source: `notificationType`, App Store Server Notifications 2.
+/// subscription's state. `RefundNotice` describes what follows a refund.
+/// Source: `notificationType`, App Store Server Notifications 2.
 private enum NotificationKind {
     /// The notification announces a paid purchase.
     case purchase

@@ -1,4 +1,5 @@
-/// The reason of a rejection, a hold or a revocation: the codes of docs/contract/reasons.md.
+/// The reason of a rejection, a hold or a revocation: the codes of docs/contract/reasons.md. `PurchaseRule.all` and
+/// `PendingDecision.settlement` show which reasons hold a purchase.
 ///
 /// A new reason needs a decision at each of the places below. The compiler reports three places:
 ///
