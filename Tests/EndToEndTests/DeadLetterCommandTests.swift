@@ -190,8 +190,7 @@ extension EndToEnd {
             let topic = bed.parts.submissionsTopic
             let settings = try Settings.Reader(environment: bed.environment()).read(requiring: [.kafka])
             let moves = (0..<EmbeddedParts.partitions).map { number in
-                OffsetRewind.Move(
-                    TopicPartition(topic: topic, partition: number), committed: 9, target: 4, log: (0, 200))
+                OffsetRewind.Move(TopicPartition(topic: topic, partition: number), committed: 9, target: 4)
             }
             let checkpoints = PostgresCheckpoints(pool: bed.pool, group: "nobody")
             // The in-process broker accepts a commit from a non-member only for a group that never had a member.

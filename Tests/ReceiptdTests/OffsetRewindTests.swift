@@ -9,27 +9,19 @@ struct OffsetRewindTests {
 
     @Test("a rewind moves an offset back, never forward")
     func back() {
-        let back = OffsetRewind.Move(partition, committed: 100, target: 40, log: (0, 200))
+        let back = OffsetRewind.Move(partition, committed: 100, target: 40)
         #expect(back.to == 40 && back.count == 60)
-        let ahead = OffsetRewind.Move(partition, committed: 100, target: 140, log: (0, 200))
+        let ahead = OffsetRewind.Move(partition, committed: 100, target: 140)
         #expect(ahead.to == 100 && ahead.count == 0)
-        // A worker starts at the earliest record anyway.
-        for log in [(low: 0, high: 99), (low: 101, high: 200)].map({ (low: Int64($0.low), high: Int64($0.high)) }) {
-            #expect(OffsetRewind.Move(partition, committed: 100, target: 40, log: log).count == 0)
-        }
-        let fresh = OffsetRewind.Move(partition, committed: nil, target: 40, log: (0, 200))
+        let fresh = OffsetRewind.Move(partition, committed: nil, target: 40)
         #expect(fresh.to == nil && fresh.count == 0)
     }
 
     @Test("a rewind describes each partition's move and number of records")
     func words() {
-        let back = OffsetRewind.Move(partition, committed: 100, target: 40, log: (0, 200))
+        let back = OffsetRewind.Move(partition, committed: 100, target: 40)
         #expect(back.description == "partition 3: 100 → 40, 60 records")
-        #expect(
-            OffsetRewind.Move(partition, committed: 7, target: 9, log: (0, 200)).description
-                == "partition 3: stays at 7")
-        #expect(
-            OffsetRewind.Move(partition, committed: nil, target: 9, log: (0, 200)).description.contains(
-                "nothing was taken"))
+        #expect(OffsetRewind.Move(partition, committed: 7, target: 9).description == "partition 3: stays at 7")
+        #expect(OffsetRewind.Move(partition, committed: nil, target: 9).description.contains("nothing was taken"))
     }
 }

@@ -41,11 +41,11 @@ public struct OffsetRewind: Sendable {
         public let to: Int64?
 
         /// Plans a move to `target`, but never forward, because records behind the committed offset are not decided
-        /// yet. From an offset outside `log`, workers start at the earliest record anyway, so it stays.
-        init(_ partition: TopicPartition, committed: Int64?, target: Int64, log: (low: Int64, high: Int64)) {
+        /// yet.
+        init(_ partition: TopicPartition, committed: Int64?, target: Int64) {
             self.partition = partition
             from = committed
-            to = committed.map { log.low <= $0 && $0 <= log.high ? min($0, target) : $0 }
+            to = committed.map { min($0, target) }
         }
 
         /// The number of offsets that workers will read again.
@@ -72,10 +72,11 @@ public struct OffsetRewind: Sendable {
             let found = try consumer.offsetsForTime(
                 partitions, milliseconds: time.milliseconds, timeoutMilliseconds: Self.timeoutMilliseconds)
             return try partitions.map { partition in
-                let log = try consumer.watermarks(partition, timeoutMilliseconds: Self.timeoutMilliseconds)
                 // The broker returns no offset if all records of the partition are older than `time`.
-                return Move(
-                    partition, committed: committed[partition]?.offset, target: found[partition] ?? log.high, log: log)
+                let target =
+                    try found[partition]
+                    ?? consumer.watermarks(partition, timeoutMilliseconds: Self.timeoutMilliseconds).high
+                return Move(partition, committed: committed[partition]?.offset, target: target)
             }
         }
     }
