@@ -140,7 +140,6 @@ extension Model {
         }) || copies.contains(where: { facts.conditions.lostOrders.contains($0.id) }) {
             found.append(.maybe("revoked_by_operator"))
         }
-        if facts.conditions.lostOrders.contains(purchase.id) { found.append(.maybe("refused_by_operator")) }
         if purchase.isFamilyShared { found.append(.never("family_shared")) }
         if let expiresAt = purchase.expiresAt, purchase.kind == .autoRenewable {
             // A purchase that only Apple's answer lists may be later than the record. Then the present time counts.
@@ -164,7 +163,11 @@ extension Model {
         case .unknown: found.append(.held("unknown_product"))
         case .retiredHold: found.append(.held("retired_product"))
         }
-        if facts.operators.contains(where: { $0.order == .refuse && $0.transactionID == purchase.id }) {
+        // A refusal covers each id of the goods.
+        let isRefused = { (copy: Purchase) in
+            facts.operators.contains { $0.order == .refuse && $0.transactionID == copy.id }
+        }
+        if copies.contains(where: { isRefused($0) || facts.conditions.lostOrders.contains($0.id) }) {
             found.append(.maybe("refused_by_operator"))
         }
         return found
