@@ -83,7 +83,9 @@ struct DecisionBatchWrite: Sendable {
         let replaying = try CountReplays.run(batch.decisions, settled.settlements, in: session)
         var (outcomes, events) = outcomes(of: settled.settlements, in: settled.view)
         // An event that takes back goods of an earlier decision goes before the submission's own events.
-        let new = Set(settled.settlements.lazy.flatMap(\.grants).map(\.purchase.transactionID))
+        let new =
+            batch.showsRevocations
+            ? Set(settled.settlements.lazy.flatMap(\.grants).map(\.purchase.transactionID)) : []
         let earlier = settled.shown.map { $0.filter { !new.contains($0.transactionID) } }
         for (index, event) in try revoke(earlier, claims: settled.view.claims, in: session) {
             events[index].insert(event, at: 0)
