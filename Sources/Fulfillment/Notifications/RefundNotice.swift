@@ -134,7 +134,7 @@ extension RefundNotice {
         let isReversed = isReversedUnderAnotherID(in: view)
         let isNewest = !isReversed && state.add(word)
         if !state.words.isEmpty { view.enter(state, of: keys) }
-        // What Apple reports of a restored copy concerns the original, and its other copies, before their grant.
+        // Apple's report about a restored copy also decides about the original and other copies, before their grant.
         if !isReversed, let original = originalKey { _ = view.states[original, default: RefundState()].add(word) }
         guard isNewest || state.revocation != before else {
             return tellAgain(in: &view, at: now, catalog: catalog) ?? .outdated

@@ -226,7 +226,7 @@ package struct HoldWrite: Sendable {
         try FindHolds.run(
             held.sorted(), players: [player], refundable: refundable.sorted(), periods: [period].compactMap(\.self),
             into: &view, in: session)
-        // A refused purchase is never held again. So a refusal beside a hold is of another id of the purchase.
+        // A refused transaction is never held again. So these refusals are of other ids, and do not end this hold.
         view.refusals = [:]
         if let judged = decision.judged {
             try RevisionFloor.find(for: &view, ifShown: judged.purchase.cancelledAt != nil, in: session)

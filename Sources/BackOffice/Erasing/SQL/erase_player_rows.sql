@@ -12,7 +12,7 @@ WITH tokens AS (
     FROM (
         SELECT * FROM accounts
         UNION
-        -- A token that receiptd learnt of the player, and that is also another player's, names neither.
+        -- Leaves out a learnt token that another player has too.
         SELECT *
         FROM tokens AS learnt
         WHERE NOT EXISTS (
