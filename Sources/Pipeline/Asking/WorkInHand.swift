@@ -48,14 +48,22 @@ final class WorkInHand: Sendable {
 
     /// Abandons work whose partition is revoked. Only waiting work is cancelled; other work may finish.
     ///
-    /// All work is marked before any task is cancelled. A cancelled task passes its player's lane to the next
-    /// submission. If that submission were not marked yet, it would be answered before its predecessor.
+    /// Work that was marked or cancelled passes its player's lane to the next submission. If that submission were not
+    /// marked yet, it would be answered before its predecessor. So later records are marked first, and all work is
+    /// marked before any task is cancelled.
     /// - Parameter immediately: true also cancels work that does not wait, where possible.
     static func abandon(_ all: [WorkInHand], immediately: Bool) {
-        for work in all { work.state.withLock { $0.isAbandoned = true } }
+        for work in all.sorted(by: { $0.position.offset > $1.position.offset }) {
+            work.state.withLock { $0.isAbandoned = true }
+        }
         for work in all {
             work.state.withLock { $0.isWaiting || immediately ? $0.task : nil }?.cancel()
         }
+    }
+
+    /// Throws `Abandoned` if the work is abandoned. To keep a player's order, call it when the work's turn has come.
+    func checkAbandonment() throws(Abandoned) {
+        if state.withLock({ $0.isAbandoned }) { throw Abandoned() }
     }
 
     /// Runs a wait during which the work can be abandoned. Throws `Abandoned` if `body` throws, or if the work is

@@ -76,6 +76,8 @@ public final class SubmissionWorker: Sendable {
                 return try await parkUntried(screened, blockedBy: nil)
             }
             if !lanes.isFirst(ticket) { try await waitForTurn(ticket, bytes: admitted.byteCount, of: item) }
+            // The predecessor may have been abandoned, which made this submission the first of its player.
+            try item.work.checkAbandonment()
         }
         clock.mark(.turn)
         let (events, origin) = try await decide(screened, &clock)

@@ -44,6 +44,20 @@ struct ParkingTests {
         }
     }
 
+    @Test("a submission whose predecessor was given up for the next owner of the partition is not decided before it")
+    func givenUpInOrder() async throws {
+        try await with(ParkingBench()) { bench in
+            bench.apple.answer(ParkingBench.genuine)
+            let (earlier, later) = (
+                bench.item(ParkingBench.submission("a"), offset: 1), bench.item(ParkingBench.submission("b"), offset: 2)
+            )
+            WorkInHand.abandon([earlier.work, later.work], immediately: false)
+            if let ticket = earlier.ticket { bench.worker.lanes.leave(ticket) }
+            await #expect(throws: Abandoned.self) { try await bench.work(on: later) }
+            #expect(bench.ledger.decisions.isEmpty)
+        }
+    }
+
     @Test("an isolated submission is retried in memory after trouble, and parked at a doubtful answer")
     func isolated() async throws {
         let retry = RetryDelay(initialSeconds: 0, doubtSeconds: 2)
