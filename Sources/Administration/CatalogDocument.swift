@@ -4,7 +4,7 @@ import NamesAndTimes
 import ReceiptdConfiguration
 
 /// A catalog file that has no fault.
-package struct CatalogDocument {
+package struct CatalogDocument: Sendable {
     package let text: String
     package let catalog: Catalog
 

@@ -123,6 +123,24 @@ struct SchemaTests {
         #expect(try await store.load(version: second)?.document == "apps: [x]")
         #expect(try await store.load(version: 999) == nil)
     }
+
+    @Test("an import that waits for another one looks at the other one's catalog, and may leave it in place")
+    func importsAtOnce() async throws {
+        struct Refused: Error {}
+        let database = try await LedgerDatabase()
+        let store = CatalogStore(pool: LedgerDatabase.pool(database.uri, size: 1))
+        let other = try await OpenTransaction(database, "SELECT pg_advisory_xact_lock(\(0x7263_7074_0002))")
+        let waiting = Task {
+            try await store.importDocument("apps: []", granting: []) { replaced in
+                if replaced?.document == "apps: [x]" { throw Refused() }
+            }
+        }
+        try await database.waitForLocks()
+        try await database.run("INSERT INTO catalogs (document, sha256) VALUES ('apps: [x]', sha256('apps: [x]'))")
+        try await other.finish()
+        await #expect(throws: Refused.self) { try await waiting.value }
+        #expect(try await database.number("SELECT count(*) FROM catalogs") == 1)
+    }
 }
 
 @Suite("Retention of outcomes")

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The catalogs in PostgreSQL. Every function throws a `PostgresError`.
+/// The catalogs in PostgreSQL. Every function throws a `PostgresError`, but for the errors of `check`.
 public struct CatalogStore: Sendable {
     public struct Stored: Sendable, Equatable {
         /// The number of the import. Numbers increase, but some may be missing.
@@ -25,38 +25,50 @@ public struct CatalogStore: Sendable {
 
     /// Returns the number of the newest import; nil before the first import.
     public func latestVersion() async throws -> Int64? {
-        try await pool.run { session in
-            let rows = try session.execute(Self.newestVersion)
-            return rows.int8(0, try rows.column("version"))
-        }
+        try await pool.run { try Self.latestVersion(in: $0) }
     }
 
     /// Returns one version of the catalog; nil if it does not exist.
     public func load(version: Int64) async throws -> Stored? {
-        try await pool.run { session in
-            let rows = try session.execute(Self.loading, [.int8(version)])
-            guard let version = rows.int8(0, try rows.column("version")),
-                let document = rows.text(0, try rows.column("document")),
-                let importedAt = rows.timestamp(0, try rows.column("imported_at"))
-            else { return nil }
-            return Stored(version: version, document: document, importedAt: importedAt)
-        }
+        try await pool.run { try Self.load(version: version, in: $0) }
     }
 
     /// Makes the document the newest catalog, and returns its version. If it equals the latest document, that version
     /// stays.
-    /// - Parameter apps: the apps that grant missed purchases from now on, or since an earlier document.
-    public func importDocument(_ document: String, granting apps: [BundleID]) async throws -> Int64 {
+    /// - Parameters:
+    ///   - apps: the apps that grant missed purchases from now on, or since an earlier document.
+    ///   - check: looks at the catalog that the document replaces, nil before the first import. No other import comes
+    ///     between. If `check` throws, the catalog stays, and this function throws its error.
+    public func importDocument(
+        _ document: String, granting apps: [BundleID],
+        check: @escaping @Sendable (_ replaced: Stored?) throws -> Void = { _ in }
+    ) async throws -> Int64 {
         let digest = Digest256(hashing: Array(document.utf8)).bytes
         return try await pool.run { session in
             try session.transaction { session in
                 try AdvisoryLock.catalog.take(in: session)
+                let latest = try Self.latestVersion(in: session)
+                try check(try latest.flatMap { try Self.load(version: $0, in: session) })
                 let version = try Self.enter(document, digest: digest, in: session)
                 // The import writes these times itself, because the catalog may be replaced before a worker reads it.
                 try MissedPurchaseGrants.keep(apps.sorted(), since: version, in: session)
                 return version
             }
         }
+    }
+
+    private static func latestVersion(in session: PostgresSession) throws -> Int64? {
+        let rows = try session.execute(newestVersion)
+        return rows.int8(0, try rows.column("version"))
+    }
+
+    private static func load(version: Int64, in session: PostgresSession) throws -> Stored? {
+        let rows = try session.execute(loading, [.int8(version)])
+        guard let version = rows.int8(0, try rows.column("version")),
+            let document = rows.text(0, try rows.column("document")),
+            let importedAt = rows.timestamp(0, try rows.column("imported_at"))
+        else { return nil }
+        return Stored(version: version, document: document, importedAt: importedAt)
     }
 
     private static func enter(_ document: String, digest: [UInt8], in session: PostgresSession) throws -> Int64 {

@@ -63,16 +63,18 @@ struct CatalogCommand: CommandGroup {
         }
 
         private func replace(in store: CatalogStore, by document: CatalogDocument) async throws {
-            let difference = try document.difference(from: try await store.newest())
-            print(difference.text)
-            if let names = difference.removedNames, !allowRemoval {
-                throw CommandFailure(
-                    "the import would remove apps and needs --allow-removal: \(names)",
-                    code: CommandFailure.wrongSettings
-                )
-            }
             let version = try await store.importDocument(
-                document.text, granting: document.catalog.appsGrantingMissedPurchases)
+                document.text, granting: document.catalog.appsGrantingMissedPurchases
+            ) { [allowRemoval] replaced in
+                let difference = try document.difference(from: replaced)
+                print(difference.text)
+                if let names = difference.removedNames, !allowRemoval {
+                    throw CommandFailure(
+                        "the import would remove apps and needs --allow-removal: \(names)",
+                        code: CommandFailure.wrongSettings
+                    )
+                }
+            }
             print("imported catalog \(version)")
         }
     }
