@@ -60,6 +60,28 @@ struct ShownRefundTests {
         }
     }
 
+    @Test("a refund that the answer about a subscription shows cancels an announced purchase")
+    func subscriptionChecked() async throws {
+        try await Subject.withPlayer { subject, database in
+            try await subject.enter([try Subject.told("1000")])
+            let ledger = database.ledger()
+            let followed = FollowedSubscriptionsConformance.Subject(database, ledger)
+            _ = try await followed.grant("3000", original: "3000", at: -60, offset: 1)
+            let leased = try #require(try await followed.lease().first)
+            var refunded = Sample.purchase("1000")
+            refunded.cancelledAt = Sample.noon.adding(milliseconds: 60_000)
+            let answer = GenuineReceipt(bundleID: Sample.bundle, environment: .production, purchases: [refunded])
+            let findings = SubscriptionFindings(
+                answer, of: leased.subscription, under: FollowedSubscriptionsConformance.app(hasServerAPI: false),
+                now: Sample.noon)
+            _ = try await followed.subscriptions.settle(
+                SubscriptionCheck(leased, findings, at: Sample.noon), catalog: FollowedSubscriptionsConformance.catalog)
+            try await subject.endPatience()
+            #expect(try await subject.deliver() == ["refused cancelled"])
+            await ledger.close()
+        }
+    }
+
     @Test("a shown refund does not change announced purchases that are suspected of killing workers")
     func suspects() async throws {
         try await Subject.withPlayer { subject, database in

@@ -13,9 +13,12 @@ struct SubscriptionCheckWrite: Sendable {
     func run(in session: PostgresSession) throws -> [OutcomeEvent] {
         try session.transaction { session in
             let findings = check.findings
+            let claims = try lockClaims(
+                with: try findings.revoked + granted(of: findings.shown, in: session), in: session)
+            // A grant may have come before the lock.
             let revoked = try findings.revoked + granted(of: findings.shown, in: session)
-            let claims = try lockClaims(with: revoked, in: session)
             var events = try revoke(revoked, under: claims, in: session)
+            try ShownRefunds.enter(findings.shown, in: session)
             var facts = findings.facts
             if !check.tellsOfIt, isOwned(claims) { facts.append(SubscriptionFact(again: check.leased.subscription)) }
             events += try SubscriptionWrite.apply(
@@ -33,7 +36,8 @@ struct SubscriptionCheckWrite: Sendable {
     }
 
     /// Locks the claims of all named subscriptions and of the subscriptions that they continue. Inserts a missing claim
-    /// without an owner. So this SQL transaction and a concurrent grant under one of them wait for each other.
+    /// without an owner. So this SQL transaction and a concurrent grant under one of them wait for each other. Of the
+    /// other purchases whose refund Apple's answer shows, locks the claims that exist.
     private func lockClaims(
         with revoked: [NotifiedTransaction], in session: PostgresSession
     ) throws -> [StoreTransactionID: LedgerView.Claim] {
@@ -51,7 +55,8 @@ struct SubscriptionCheckWrite: Sendable {
             sorted.map {
                 ClaimRow(original: $0, player: nil, bundleID: check.leased.bundleID, grantedTransaction: nil)
             }, in: session)
-        return try LockClaims.run(sorted.filter { !fresh.contains($0) }, in: session)
+        let shown = Set(findings.shown.flatMap { [$0.purchase.originalTransactionID] + [$0.period].compactMap(\.self) })
+        return try LockClaims.run(originals.union(shown).subtracting(fresh).sorted(), in: session)
     }
 
     /// Returns the transactions whose grants are in force. Leaves out a period that was never granted, because Apple's
