@@ -111,9 +111,9 @@ extension Console {
         guard let subject = ChangeSubject(request.form, lists: lists), !subject.isNothing,
             let shown = request.form["shown"].flatMap({ Int($0) }), (1...ListLimits.maximumChanged).contains(shown)
         else { return Self.noChange(session) }
-        let found = subject.isOfAny ? try await found(subject) : Found(counts: [shown])
-        // Otherwise the change could release or reject new rows that the operator has not seen.
-        if subject.isOfAny, subject.change.needsSameSet, found.mark != request.form["found"] {
+        let found = subject.isOfAny || subject.needsSameRows ? try await found(subject) : Found(counts: [shown])
+        // Otherwise the change could release or reject rows that the operator has not seen.
+        if subject.needsSameRows, found.mark != request.form["found"] {
             return Self.message(
                 "The list has changed since you looked, so nothing was done. Look again.", .conflict, title: "Changed",
                 session: session)

@@ -46,6 +46,10 @@ struct ChangeSubject: Sendable {
     /// True if the subject may be several rows. The submissions of several players may have the same id.
     var isOfAny: Bool { ids.count != 1 || change == .rejectParked }
 
+    /// True if the console makes the change only while it finds the rows that the operator saw. The release of one hold
+    /// is such a change, because it waives the hold's reason, and a worker may have given the hold another reason.
+    var needsSameRows: Bool { change.needsSameSet && (isOfAny || change == .release) }
+
     /// The form's fields that select these rows again.
     var fields: [(String, String)] {
         isPicked ? PickedRows.fields(ids) : ids.first.map { [("id", $0)] } ?? filter.fixedFields

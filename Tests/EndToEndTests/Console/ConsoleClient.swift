@@ -18,6 +18,12 @@ final class ConsoleClient: Sendable {
         var token: String? {
             body.firstMatch(of: /name="token" value="([0-9a-f]{64})"/).map { String($0.output.1) }
         }
+
+        /// The hidden fields of the page's form.
+        var form: [String: String] {
+            let fields = body.matches(of: /<input type="hidden" name="([^"]*)" value="([^"]*)">/)
+            return Dictionary(fields.map { (String($0.output.1), String($0.output.2)) }, uniquingKeysWith: { $1 })
+        }
     }
 
     let port: Int
@@ -50,12 +56,7 @@ final class ConsoleClient: Sendable {
 
     /// Requests a confirmation page, and posts its form, as a person does.
     func confirm(_ address: String, note: String = "") async throws -> Answer {
-        let page = try await get(address)
-        var form = ["note": note]
-        for field in page.body.matches(of: /<input type="hidden" name="([^"]*)" value="([^"]*)">/) {
-            form[String(field.output.1)] = String(field.output.2)
-        }
-        let made = try await post("/change", form)
+        let made = try await post("/change", try await get(address).form.merging(["note": note]) { $1 })
         guard made.status == 303, let location = made["Location"] else { return made }
         return try await get(location)
     }
