@@ -33,7 +33,8 @@ struct ConsolePickTests {
             #expect(try await ann.post("/change", others).status == 409, "others wait than were shown")
             #expect(try await bed.number("SELECT count(*) FROM holds") == 3)
             let release = try await ann.get("/confirm?change=release&id=9911")
-            _ = try await bed.rows("UPDATE holds SET reason = 'kind_mismatch' WHERE transaction_id = '9911' RETURNING ''")
+            _ = try await bed.rows(
+                "UPDATE holds SET reason = 'kind_mismatch' WHERE transaction_id = '9911' RETURNING ''")
             #expect(try await ann.post("/change", release.form).status == 409, "the hold has another reason now")
             let made = try await ann.confirm(address, note: "T-7").body
             #expect(made.contains("Reject (held) of 9910: 1 rejected") && made.contains("(held) of 9912: 1 rejected"))
