@@ -34,6 +34,11 @@ KAFKA_ACLS="echo" deploy/kafka/acls.sh --bootstrap-server broker:9092 >"$scratch
 settings=Sources/ReceiptdConfiguration/Settings/KafkaSettings.swift
 while read -r name; do
     grep -q -- "--topic $name\b" "$scratch/acls" || { printf 'deploy/kafka/acls.sh: nothing for the topic %s\n' "$name" >&2 && exit 1; }
+    # `receiptd check` reads each topic's cleanup policy, as an operator or in a worker's place.
+    for principal in worker operator; do
+        grep -qE -- "--allow-principal User:receiptd-$principal --operation DescribeConfigs( .*)? --topic $name( |$)" "$scratch/acls" ||
+            { printf 'deploy/kafka/acls.sh: the %s may not read the settings of the topic %s\n' "$principal" "$name" >&2 && exit 1; }
+    done
 done < <(sed -nE 's/.*Topic = "([a-z-]+)".*/\1/p' "$settings")
 while read -r name; do
     grep -q -- "--group receiptd$name\b" "$scratch/acls" || { printf 'deploy/kafka/acls.sh: nothing for the group %s\n' "$name" >&2 && exit 1; }
