@@ -1,4 +1,6 @@
 import AppStoreSimulation
+import Ledger
+import TestSupport
 import Testing
 
 @testable import Demo
@@ -33,6 +35,27 @@ extension EndToEnd {
                 refused.output.contains(
                     "FAILED  \(line)Apple refuses the secret (21004): SEEDS_SHARED_SECRET is another app's, or App "
                         + "Store Connect has a newer secret"), "\(refused)")
+        }
+    }
+
+    @Test("check warns of a schema that a newer release has migrated, and a worker works with it")
+    func newerSchema() async throws {
+        try await Testbed.run { bed in
+            let known = Schema.currentVersion
+            let before = try await Program.run(["check"], environment: bed.environment())
+            #expect(before.output.contains("ok      postgresql: schema \(known), catalog "), "\(before)")
+            try await bed.run("UPDATE schema_version SET version = version + 1")
+            let check = try await Program.run(["check"], environment: bed.environment())
+            // The worker works, so the command finds no failure.
+            #expect(check.code == 0, "\(check)")
+            let line = try #require(
+                check.output.split(separator: "\n").first { $0.contains("  postgresql: ") }, "\(check)")
+            #expect(line.hasPrefix("WARN    postgresql: schema \(known + 1), catalog "), "\(check)")
+            #expect(
+                line.contains(
+                    "a newer release has migrated the database, and this one knows schema \(known)."), "\(check)")
+            let worker = try bed.startWorker()
+            try await eventually("ready") { await worker.isReady() }
         }
     }
 }
