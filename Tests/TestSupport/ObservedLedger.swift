@@ -8,7 +8,7 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
         var published: Set<NameBasedUUID> = []
         var failures = 0
         var fallBacks = 0
-        var tell: @Sendable () -> Void = {}
+        var tell: (@Sendable () -> Void)?
     }
 
     public let database: InMemoryLedger
@@ -35,6 +35,8 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
     }
 
     public func watchFallBacks(_ tell: @escaping @Sendable () -> Void) { state.update { $0.tell = tell } }
+    /// Whether a worker's loop runs and would hear of `fallBack`.
+    public var isWatched: Bool { state.read { $0.tell != nil } }
     public var fallBackCount: Int { state.read { $0.fallBacks } }
 
     /// Reports to the worker that the database lost data, as a new connection does.
@@ -43,7 +45,7 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
             state.fallBacks += 1
             return state.tell
         }
-        tell()
+        tell?()
     }
 
     /// Returns the submissions of a player in the order of their decisions.

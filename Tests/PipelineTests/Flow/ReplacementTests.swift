@@ -1,3 +1,4 @@
+import Foundation
 import Fulfillment
 import Kafka
 import NamesAndTimes
@@ -35,6 +36,39 @@ struct ReplacementTests {
         #expect(bench.ledger.decided("two").prefix(3) == ["replaced.2", "replaced.3", "replaced.4"])
         try await bench.untilCommitted(4, of: 0)
         #expect(running.metrics.inFlight.value == 0)
+        try await running.stop()
+        try await bench.close()
+    }
+
+    @Test("a consumer that cannot be created anew is tried again, and the worker says why until it can")
+    func refused() async throws {
+        let certificates = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: certificates, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: certificates) }
+        // The cluster has no TLS, so the consumer joins no group. librdkafka reads the certificates when it creates it.
+        let bench = try PipelineBench {
+            $0.consumerProperties["security.protocol"] = "ssl"
+            $0.consumerProperties["ssl.ca.location"] = certificates.path
+        }
+        let running = try bench.start()
+        try await bench.changes.until("the loop runs") { bench.ledger.isWatched }
+        bench.ledger.fallBack()
+        let replaced = "warning the worker leaves the consumer group and joins it again"
+        try await bench.changes.until("the loop gives up the first consumer") { running.log.holds(replaced) }
+
+        try FileManager.default.removeItem(at: certificates)
+        try await eventually("health says why") {
+            running.health.unmet.contains {
+                $0.hasPrefix("the worker cannot create a new Kafka consumer: ") && $0.contains("ssl.ca.location")
+            }
+        }
+        #expect(running.fails("submissions cannot be read"))
+        try FileManager.default.createDirectory(at: certificates, withIntermediateDirectories: true)
+        // Only a loop that has created a consumer gives it up.
+        bench.ledger.fallBack()
+        try await bench.changes.until("the loop gives up the second consumer") {
+            running.log.lines.count { $0 == replaced } == 2
+        }
         try await running.stop()
         try await bench.close()
     }
