@@ -17,16 +17,17 @@ public struct BatchProbe: Sendable {
         case readable
         /// The first offset of the batch, as librdkafka names it.
         case fails(base: Int64, words: String)
-        /// The broker answers, but librdkafka gives neither a record nor an error, because the records are damaged.
+        /// The broker sends records, but librdkafka gives neither a record nor an error, because they are damaged.
         case silent
     }
 
     /// The number of repeated fetches at the first offset before the offset counts as unreadable.
     private static let repetitions = 2
-    /// A look counts as silent after this many answered fetches without a record and this many seconds.
+    /// A look counts as silent after this many fetches whose records librdkafka does not give, and this many seconds.
     private static let silentFetches = 3
     private static let silentSeconds = 3.0
-    /// The time after which a look throws if the broker does not answer.
+    /// The time after which a look throws if the broker sends no records. The broker may be away, refuse the fetches,
+    /// or throttle the client.
     private static let lookSeconds = 20.0
     /// The time in which the probe also looks for unreadable batches behind the first one, to report them together.
     private static let searchSeconds = 10.0
@@ -47,10 +48,11 @@ public struct BatchProbe: Sendable {
     }
 
     /// Returns whether the records from `start` on are readable, or which offsets are not. Blocks for seconds. Throws
-    /// if Kafka does not answer.
+    /// if Kafka does not answer, or sends no records.
     public func examine(_ partition: TopicPartition, at start: Int64) throws(KafkaError) -> Finding {
         let consumer = try KafkaConsumer(properties: properties, log: log)
         defer { consumer.abandon() }
+        consumer.contact.countFetches(of: partition.topic)
         var first = try look(consumer, partition, start)
         for _ in 0..<Self.repetitions {
             guard first != .readable else { return .readable }
@@ -66,7 +68,9 @@ public struct BatchProbe: Sendable {
             guard end < high, ContinuousClock.now < deadline else { break }
             first = try look(consumer, partition, end)
         }
-        return end > start ? .unreadable(start...(end - 1), words: words) : .readable
+        // What made the first looks fail may have ended before the search.
+        guard end > start, try look(consumer, partition, start) != .readable else { return .readable }
+        return .unreadable(start...(end - 1), words: words)
     }
 
     /// Returns the first offset behind the batch that `first` found.
@@ -103,7 +107,7 @@ public struct BatchProbe: Sendable {
         _ consumer: KafkaConsumer, _ partition: TopicPartition, _ offset: Int64
     ) throws(KafkaError) -> Look {
         try consumer.assign([partition: offset])
-        let answered = consumer.contact.answeredFetches
+        let before = consumer.contact.fetchesWithRecords
         let began = ContinuousClock.now
         while true {
             switch consumer.poll(timeoutMilliseconds: 50) {
@@ -115,7 +119,7 @@ public struct BatchProbe: Sendable {
                 throw error
             case .trouble, nil:
                 let passed = ContinuousClock.now - began
-                let fetches = consumer.contact.answeredFetches - answered
+                let fetches = consumer.contact.fetchesWithRecords - before
                 if passed > .seconds(Self.silentSeconds), fetches >= Self.silentFetches { return .silent }
                 if passed > .seconds(Self.lookSeconds) { throw KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT) }
             }

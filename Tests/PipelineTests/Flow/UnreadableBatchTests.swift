@@ -132,4 +132,37 @@ struct UnreadableBatchTests {
         #expect(rest.lowerBound == 500 && [1007, 1008, 1010].contains(rest.upperBound), "\(rest)")
         #expect(try await atSilent == .unreadable(3...6, words: nil))
     }
+
+    /// Returns a cluster whose topic `t` has three batches of one record.
+    private func readable() async throws -> MockCluster {
+        let cluster = try MockCluster(topics: ["t": 1])
+        let producer = try KafkaProducer(properties: PipelineBench.properties(cluster), log: { _ in })
+        for _ in 0..<3 { _ = try await producer.send(ProducerRecord(topic: "t", partition: 0, value: [1])) }
+        try await blocking { producer.close() }
+        return cluster
+    }
+
+    private func examineFirst(_ cluster: MockCluster) async throws -> BatchProbe.Finding {
+        let probe = BatchProbe(properties: PipelineBench.settings(cluster).consumerProperties, log: { _ in })
+        return try await blocking { try probe.examine(TopicPartition(topic: "t", partition: 0), at: 0) }
+    }
+
+    // KAFKA_STORAGE_ERROR, NOT_LEADER_FOR_PARTITION and OFFSET_NOT_AVAILABLE: librdkafka does not report them.
+    @Test("the probe takes no broker's error for damage", .timeLimit(.minutes(2)), arguments: [Int32(56), 6, 78])
+    func erring(code: Int32) async throws {
+        let cluster = try await readable()
+        cluster.pushRequestErrors(apiKey: 1, Array(repeating: code, count: 100_000))
+        let error = await #expect(throws: KafkaError.self) { try await examineFirst(cluster) }
+        #expect(error?.code == KafkaError.Code.timedOut)
+        cluster.clearRequestErrors(apiKey: 1)
+        #expect(try await examineFirst(cluster) == .readable)
+    }
+
+    @Test("the probe looks at the first offset once more: a batch that became readable is not skipped")
+    func mended() async throws {
+        let cluster = try await readable()
+        // Three fetches fail with _BAD_MSG, as if the batch were damaged.
+        cluster.pushRequestErrors(apiKey: 1, [-199, -199, -199])
+        #expect(try await examineFirst(cluster) == .readable)
+    }
 }
