@@ -58,6 +58,11 @@ public final class OutcomePublisher: Sendable {
             guard let first = failures.keys.min(), let error = failures[first] else {
                 return self.failures.recovered(.publisher)
             }
+            if error.isMessageTooLarge {
+                // A broker refuses a batch of records as a whole. The event may be small enough by itself.
+                for record in remaining[first...] { try await send(record, evenIfTooLarge: true) }
+                return
+            }
             owed = report(error, remaining[first], owed)
             // The publisher sends again from the first failed event on, in order. A consumer may see duplicates, but no
             // event overtakes an earlier one.
@@ -67,23 +72,34 @@ public final class OutcomePublisher: Sendable {
     }
 
     func publish(_ event: OutcomeEvent, traceparent: String?) async throws(Abandoned) {
-        let record = record(for: event, traceparent: traceparent)
+        try await send(record(for: event, traceparent: traceparent), evenIfTooLarge: true)
+    }
+
+    /// Sends the record by itself until Kafka acknowledges it. Returns false if the topic refuses it as too large and
+    /// `evenIfTooLarge` is false, otherwise true.
+    @discardableResult
+    private func send(_ record: ProducerRecord, evenIfTooLarge: Bool) async throws(Abandoned) -> Bool {
         var backoff = PublishBackoff()
         var owed: PublicationTrouble.Owed?
         while true {
             do {
                 _ = try await Suspected.waiting { () async throws(KafkaError) in try await producer.current.send(record)
                 }
-                return failures.recovered(.publisher)
+                failures.recovered(.publisher)
+                return true
             } catch {
+                if error.isMessageTooLarge, !evenIfTooLarge {
+                    say(error, record)
+                    return false
+                }
                 owed = report(error, record, owed)
                 try await pause(&backoff)
             }
         }
     }
 
-    /// Publishes events of the outbox in order. An event that the topic refuses as too large stays in the outbox, and
-    /// the publisher continues with the others.
+    /// Publishes events of the outbox in order. An event that the topic refuses as too large, even by itself, stays in
+    /// the outbox, and the publisher continues with the others.
     /// - Returns: the ids of the acknowledged events.
     func publish(_ events: [UnpublishedEvent]) async throws(Abandoned) -> [NameBasedUUID] {
         let records = events.map { record(for: $0.event, traceparent: $0.traceparent) }
@@ -93,11 +109,13 @@ public final class OutcomePublisher: Sendable {
         var owed: PublicationTrouble.Owed?
         while true {
             let failures = await sendAll(remaining)
-            for (index, error) in failures where error.isMessageTooLarge {
-                say(error, records[index])
-                refused.insert(index)
+            let next = failures.filter { !$0.value.isMessageTooLarge }.keys.min()
+            // A broker refuses a batch of records as a whole, so the publisher sends each of them by itself. It sends
+            // the records behind the first other failure again anyway.
+            for index in failures.keys.sorted() where index < next ?? records.endIndex {
+                if try await !send(records[index], evenIfTooLarge: false) { refused.insert(index) }
             }
-            guard let first = failures.filter({ !$0.value.isMessageTooLarge }).keys.min() else {
+            guard let first = next else {
                 if refused.isEmpty { self.failures.recovered(.publisher) }
                 break
             }

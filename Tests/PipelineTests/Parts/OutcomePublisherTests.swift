@@ -156,6 +156,29 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
+    @Test("outbox events that are too large only together are sent one by one, and none counts as too large")
+    func sweepTooLargeTogether() async throws {
+        let publisher = try publisher(["linger.ms": "100"])
+        // The broker refuses all records of one request.
+        cluster.pushRequestErrors(apiKey: Self.produce, [10])
+        let events = (0..<6).map { Sample.event($0) }
+        let acknowledged = try await publisher.publish(events.map { UnpublishedEvent(event: $0, traceparent: nil) })
+        #expect(acknowledged == events.map(\.eventID))
+        #expect(Set(try await published()) == Set((0..<6).map(String.init)))
+        #expect(!log.holds("error the topic refuses a record as too large: the worker tries again"))
+        try await close(publisher)
+    }
+
+    @Test("events that are too large only together are sent one by one, in order")
+    func tooLargeTogether() async throws {
+        let publisher = try publisher(["linger.ms": "100"])
+        cluster.pushRequestErrors(apiKey: Self.produce, [10])
+        try await publisher.publish((0..<6).map { Sample.event($0) }, traceparent: nil)
+        #expect(try await published().suffix(6) == (0..<6).map(String.init)[...])
+        #expect(!log.holds("error the topic refuses a record as too large: the worker tries again"))
+        try await close(publisher)
+    }
+
     @Test("a dead letter that is too large is published as an excerpt; after another refusal it is retried whole")
     func deadLetter() async throws {
         let publisher = try publisher(["message.max.bytes": "200000"])
