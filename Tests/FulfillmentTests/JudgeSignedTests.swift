@@ -18,7 +18,7 @@ struct JudgeSignedTests {
 
     private func judge(
         _ answer: AppleAnswer, signing content: ProofContent?, _ signature: ParsedProof.Signature = .proven,
-        submission: Submission = Sample.submission(), wasGenuine: Bool = false,
+        submission: Submission = Sample.submission(), held: StoreTransactionID? = nil,
         besides further: FurtherAnswers = FurtherAnswers()
     ) -> Judgement {
         let app = Sample.app([
@@ -26,7 +26,7 @@ struct JudgeSignedTests {
         ])
         return Judge(
             submission: submission, under: app.terms, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
-            signature: signature, signed: content, wasGenuine: wasGenuine
+            signature: signature, signed: content, held: held
         ).judge(answer, besides: further) { _ in 99 }
     }
 
@@ -131,15 +131,15 @@ struct JudgeSignedTests {
     @Test("a receipt that Apple once called genuine is not rejected by an answer that denies it or is empty")
     func held() {
         for answer in Self.emptyAnswers + [.refused(.unknownTransaction), .refused(.invalidTransaction)] {
-            #expect(judge(answer, signing: nil, .notProvable, wasGenuine: true) == Self.waits)
+            #expect(judge(answer, signing: nil, .notProvable, held: "1") == Self.waits)
         }
         for refusal: AppleAnswer.Refusal in [.malformed, .unauthentic] {
             #expect(
-                judge(.refused(refusal), signing: nil, .notProvable, wasGenuine: true)
+                judge(.refused(refusal), signing: nil, .notProvable, held: "1")
                     == .undecided(AppleAnswer.Trouble(.status)))
         }
         #expect(
-            judge(.refused(.accountNotFound), signing: nil, .notProvable, wasGenuine: true)
+            judge(.refused(.accountNotFound), signing: nil, .notProvable, held: "1")
                 == .decided(.whole(.accountNotFound, [])))
     }
 }

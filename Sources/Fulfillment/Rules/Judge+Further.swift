@@ -45,7 +45,8 @@ extension Judge {
     }
 
     /// Returns the transactions that a worker must look up at Apple before it decides. These are the unreadable
-    /// transactions, and each consumable that the rules grant and that is old enough for a refund.
+    /// transactions, and each consumable that the rules grant and that is old enough for a refund. For a hold, only the
+    /// held transaction counts.
     func openLookUps(in judged: [JudgedPurchase], besides further: FurtherAnswers) -> [StoreTransactionID] {
         guard app.serverAPI != nil, case .receipt = submission.proof else { return [] }
         return judged.lazy.filter { one in
@@ -56,7 +57,7 @@ extension Judge {
                     && now.milliseconds - one.purchase.purchasedAt.milliseconds > Self.lookUpAgeMilliseconds
             case .hold, .reject: false
             }
-        }.map(\.purchase.transactionID).filter { further.isOpen($0) }
+        }.map(\.purchase.transactionID).filter { decides($0) && further.isOpen($0) }
     }
 }
 

@@ -30,7 +30,8 @@ extension Judge {
         aboutGraceIn judged: [JudgedPurchase], of receipt: GenuineReceipt, besides further: FurtherAnswers
     ) -> FurtherQuestion? {
         let open = judged.first { one in
-            guard one.verdict == .reject(.subscriptionExpired), let end = one.purchase.expiresAt,
+            guard decides(one.purchase.transactionID), one.verdict == .reject(.subscriptionExpired),
+                let end = one.purchase.expiresAt,
                 app.kind(of: one.purchase) == .autoRenewableSubscription, isLast(one.purchase, in: receipt)
             else { return false }
             return time(of: one.purchase, in: receipt).milliseconds - end.milliseconds < Self.longestGraceMilliseconds

@@ -11,7 +11,7 @@ extension Judge {
     }
 
     /// True if Apple signed the proof, or called the proof genuine before.
-    var isApples: Bool { signature == .proven || wasGenuine }
+    var isApples: Bool { signature == .proven || held != nil }
 
     func isSigned(_ transaction: StoreTransactionID) -> Bool {
         signed?.purchases.contains { $0.transactionID == transaction } ?? false
@@ -63,13 +63,15 @@ extension Judge {
     var listsNothing: Bool { signed.map { $0.isComplete && $0.purchases.isEmpty } ?? false }
 
     /// Returns the signed purchases that Apple's answer leaves out. An answer without any purchase leaves out all. An
-    /// answer without the submitted product leaves out the signed purchases of that product.
+    /// answer without the submitted product leaves out the signed purchases of that product. For a hold, only the held
+    /// purchase counts.
     private func purchasesLeftOut(of told: [StorePurchase]) -> [StorePurchase] {
         guard let signed, case .receipt = submission.proof else { return [] }
-        if told.isEmpty { return signed.purchases }
+        let decided = signed.purchases.filter { decides($0.transactionID) }
+        if told.isEmpty { return decided }
         guard let product = submission.productID, !told.contains(where: { $0.productID == product }) else { return [] }
         let known = Set(told.map(\.transactionID))
-        return signed.purchases.filter { $0.productID == product && !known.contains($0.transactionID) }
+        return decided.filter { $0.productID == product && !known.contains($0.transactionID) }
     }
 }
 

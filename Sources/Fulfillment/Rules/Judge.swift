@@ -17,8 +17,9 @@ public struct Judge: Sendable {
     public let signature: ParsedProof.Signature
     /// The content of a proven proof; nil if the proof is not proven, or if nothing in it can be read.
     let signed: ProofContent?
-    /// True if the purchase was held: Apple called its proof genuine before the hold.
-    let wasGenuine: Bool
+    /// The held transaction that the worker judges again; nil if there is no hold. Apple called the proof genuine before
+    /// the hold. Further questions are about this transaction only.
+    let held: StoreTransactionID?
     /// The reasons that an operator waived. A rule with the effect `hold` does not hold a purchase for one of them.
     public let waived: Set<Reason>
     /// The terms of an announced purchase that nobody submitted; nil for a submitted one.
@@ -33,7 +34,7 @@ public struct Judge: Sendable {
     public init(
         submission: Submission, under terms: AppTerms, recordTimestamp: Timestamp, takenAt: Timestamp? = nil,
         now: Timestamp,
-        signature: ParsedProof.Signature, signed: ProofContent? = nil, wasGenuine: Bool = false,
+        signature: ParsedProof.Signature, signed: ProofContent? = nil, held: StoreTransactionID? = nil,
         waived: Set<Reason> = [], announced: AnnouncedTerms? = nil,
         isDecidedAgain: Bool = false
     ) {
@@ -43,13 +44,16 @@ public struct Judge: Sendable {
         self.now = now
         self.signature = signature
         self.signed = signature == .proven ? signed : nil
-        self.wasGenuine = wasGenuine
+        self.held = held
         self.waived = waived
         self.announced = announced
         self.isDecidedAgain = isDecidedAgain
     }
 
     var app: AppPolicy { terms.app }
+
+    /// Returns false for another transaction than the held one. Nothing is decided about that transaction.
+    func decides(_ transaction: StoreTransactionID) -> Bool { held.map { $0 == transaction } ?? true }
 
     /// Returns the judgement of the rules for Apple's answer.
     /// - Parameters:

@@ -76,7 +76,8 @@ struct HeldPurchaseWorker: Sendable {
         Judge(
             submission: hold.submission, under: answer.terms, recordTimestamp: hold.position.timestamp,
             takenAt: hold.heldAt, now: WallClock.now, signature: proof.signature, signed: proof.content,
-            wasGenuine: true, waived: hold.waived, announced: hold.announced, isDecidedAgain: hold.isDecidedAgain
+            held: hold.transactionID, waived: hold.waived, announced: hold.announced,
+            isDecidedAgain: hold.isDecidedAgain
         ).judge(
             answer.answer, besides: further,
             // A hold has no count of doubtful answers. Only an expired subscription ends a hold, and for that the tries
