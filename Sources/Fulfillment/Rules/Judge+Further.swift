@@ -21,6 +21,11 @@ extension Judge {
                 bought: Self.earlyFinish(of: createdAt)))
     }
 
+    /// True if the receipt lists the held purchase. Then the submitted product does not matter.
+    func listsHeld(_ receipt: GenuineReceipt) -> Bool {
+        held.map { held in receipt.purchases.contains { $0.transactionID == held } } ?? false
+    }
+
     /// Returns the purchase times at which a purchase counts as if it were in a receipt of the time `createdAt`.
     private static func earlyFinish(of createdAt: Timestamp) -> ClosedRange<Timestamp> {
         let (before, after) = (-earlyFinishMilliseconds, earlyFinishMilliseconds)
@@ -28,7 +33,8 @@ extension Judge {
     }
 
     /// Returns the account's purchases that count as if they were in the receipt. The time limits keep an old receipt
-    /// from claiming much earlier or later purchases of its account.
+    /// from claiming much earlier or later purchases of its account. The cutover does not exclude a held purchase: its
+    /// rule holds the purchase, and an operator may waive it.
     func finishedEarly(
         _ product: ProductID, missingIn receipt: GenuineReceipt, among told: [NotifiedTransaction]
     ) -> [StorePurchase] {
@@ -39,7 +45,7 @@ extension Judge {
             return one.bundleID == submission.bundleID && one.environment == receipt.environment
                 && purchase.productID == product && purchase.ownership == .purchased
                 && bought.contains(purchase.purchasedAt)
-                && app.cutover.map { purchase.purchasedAt >= $0 } ?? true
+                && (purchase.transactionID == held || app.cutover.map { purchase.purchasedAt >= $0 } ?? true)
                 && purchase.appAccountToken.map { $0 == submission.appAccountToken } ?? true
         }.map(\.purchase)
     }

@@ -116,15 +116,16 @@ public struct Judge: Sendable {
         }
     }
 
-    /// Returns the judgement of each purchase, or `productMismatch` if the submitted product is missing.
+    /// Returns the judgement of each purchase, or `productMismatch` if the submitted product is missing. A hold does not
+    /// end as a mismatch: it stays if Apple's answer lacks the held purchase.
     private func judge(_ receipt: GenuineReceipt, besides further: FurtherAnswers) -> Judgement {
         var others: [StorePurchase] = []
-        if let product = submission.productID, !receipt.names(product) {
+        if let product = submission.productID, !receipt.names(product), !listsHeld(receipt) {
             if further.history == nil, let question = question(about: product, missingIn: receipt) {
                 return .needs(question)
             }
             others = finishedEarly(product, missingIn: receipt, among: further.history ?? [])
-            if others.isEmpty { return .decided(.whole(.productMismatch, receipt.purchases)) }
+            if others.isEmpty, held == nil { return .decided(.whole(.productMismatch, receipt.purchases)) }
         }
         let completed = receipt.completed(by: further, adding: others)
         let told = Set(others.map(\.transactionID))

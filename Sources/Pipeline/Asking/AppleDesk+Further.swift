@@ -39,7 +39,7 @@ extension AppleDesk {
         case .grace(let period, let environment):
             unanswered = try await askForGrace(of: period, for: work, context(in: environment), &further)
         case .purchases(let finish):
-            unanswered = try await readHistory(finish, for: work, context(in: finish.environment), &further)
+            unanswered = try await readHistory(finish, about: inquiry, context(in: finish.environment), &further)
         }
         // Notes that Apple refused the app's credentials. When Apple accepts them again, the worker wakes the
         // submissions that wait for them.
@@ -104,7 +104,7 @@ extension AppleDesk {
     }
 
     private func readHistory(
-        _ finish: FurtherQuestion.EarlyFinish, for work: WorkInHand, _ context: StoreQueryContext,
+        _ finish: FurtherQuestion.EarlyFinish, about inquiry: AppleInquiry, _ context: StoreQueryContext,
         _ further: inout FurtherAnswers
     ) async throws(Abandoned) -> Judgement? {
         var filter = TransactionHistoryFilter()
@@ -116,7 +116,7 @@ extension AppleDesk {
         var page: String?
         for _ in 0..<PipelineLimits.historyPages {
             var answer = StoreQueryAnswer<TransactionHistoryPage>.notFound
-            try await work.waiting {
+            try await inquiry.work.waiting {
                 answer = await verification.queries.transactionHistory(
                     of: finish.transaction, filter, page: page, context)
             }
@@ -127,6 +127,8 @@ extension AppleDesk {
             // Apple refuses a later page, so the history is incomplete. The next try reads it from its first page.
             case .notFound where page != nil, .refused where page != nil:
                 return .undecided(AppleAnswer.Trouble(.status))
+            // Apple knew the account before the hold.
+            case .notFound where inquiry.isAskedAgain: return .undecided(AppleAnswer.Trouble(.status))
             case .notFound, .refused: page = nil
             case .trouble, .blocked: return answer.judgement
             }

@@ -114,4 +114,59 @@ struct HeldQuestionTests {
             expectGrant(bench)
         }
     }
+
+    @Test("a held purchase that Apple's answer lists is judged, even if the submitted product is missing")
+    func listed() async throws {
+        var withoutAPI = Self.app
+        withoutAPI.serverAPI = nil
+        for app in [Self.app, withoutAPI] {
+            try await with(app) { bench in
+                let held = Self.purchase("1000")
+                bench.apple.answer(Self.answer([held]))
+                bench.queries.register(Self.told(held))
+                try await work(on: held, bench, wanted: "gems")
+                expectGrant(bench)
+            }
+        }
+    }
+
+    @Test("a hold stays if neither the receipt nor the history has the purchase, and waits if there is no history")
+    func missing() async throws {
+        let (held, newest) = (Self.purchase("2000", "gems"), Self.purchase("1000"))
+        var withoutAPI = Self.app
+        withoutAPI.serverAPI = nil
+        for app in [Self.app, withoutAPI] {
+            try await with(app) { bench in
+                bench.apple.answer(Self.answer([newest]))
+                bench.queries.register(Self.told(newest))
+                try await work(on: held, bench, wanted: "gems")
+                #expect(bench.holds.content.settled == [.notTold])
+            }
+        }
+        try await with { bench in
+            bench.apple.answer(Self.answer([newest]))
+            bench.queries.fail(.transactionHistory, .notFound)
+            try await work(on: held, bench, wanted: "gems")
+            #expect(bench.holds.content.settled.isEmpty && bench.holds.content.putBack.count == 1)
+        }
+    }
+
+    @Test("a purchase held from the history stays in it after a later cutover, which an operator may waive")
+    func laterCutover() async throws {
+        var app = Self.app
+        app.cutover = WallClock.now
+        for waived: Set<Reason> in [[], [.beforeCutover]] {
+            try await with(app) { bench in
+                let (held, newest) = (Self.purchase("2000", "gems"), Self.purchase("1000"))
+                bench.apple.answer(Self.answer([newest]))
+                bench.queries.register(Self.told(newest), Self.told(held))
+                try await work(on: held, bench, wanted: "gems", waived: waived)
+                if waived.isEmpty {
+                    #expect(bench.holds.content.settled == [.held(.beforeCutover)])
+                } else {
+                    expectGrant(bench)
+                }
+            }
+        }
+    }
 }
