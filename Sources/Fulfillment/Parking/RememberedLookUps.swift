@@ -7,7 +7,7 @@ public struct RememberedLookUps: Sendable, Equatable {
     /// For how long a row's answers count, in milliseconds: one day. Apple may refund a purchase after its look-up.
     static let validMilliseconds: Int64 = 86_400_000
 
-    /// The transactions that Apple does not know or that the ledger has.
+    /// The transactions that Apple does not know.
     public let settled: Set<StoreTransactionID>
     /// The purchases without a refund, as Apple described them, sorted by transaction.
     public let told: [StorePurchase]

@@ -29,8 +29,10 @@ public enum FurtherQuestion: Sendable, Equatable {
 /// The answers to the further questions about one submission. The worker keeps the answers while the submission waits,
 /// so that a retry asks only the unanswered questions.
 public struct FurtherAnswers: Sendable, Equatable {
-    /// The transactions that the ledger has, or that need no further look-up.
+    /// The transactions that Apple does not know, so that the receipt decides.
     public private(set) var settled: Set<StoreTransactionID>
+    /// The transactions that the ledger has. They count for one try, because a hold may end without a grant.
+    private var inLedger: Set<StoreTransactionID> = []
     /// The transactions as Apple described them when they were looked up.
     public private(set) var lookedUp: [StoreTransactionID: StorePurchase] = [:]
     /// The account's purchases of the submission's product; nil if Apple was not asked for them.
@@ -69,10 +71,16 @@ public struct FurtherAnswers: Sendable, Equatable {
         if case .told = named[transaction] { true } else { false }
     }
 
-    /// Forgets the transactions that were noted as unknown, so that the next try asks Apple for them again.
-    public mutating func forgetUnknown() { named = named.filter { $0.value != .unknown } }
+    /// Forgets what may change until the next try: what the ledger has, and the transactions that were noted as unknown.
+    /// The next try asks for them again.
+    public mutating func forgetPassing() {
+        named = named.filter { $0.value != .unknown && $0.value != .inLedger }
+        inLedger = []
+    }
 
-    public mutating func settle(_ transactions: some Sequence<StoreTransactionID>) { settled.formUnion(transactions) }
+    public mutating func noteInLedger(_ transactions: some Sequence<StoreTransactionID>) {
+        inLedger.formUnion(transactions)
+    }
 
     /// - Parameter purchase: Apple's facts; nil if Apple does not know the transaction, so that the receipt decides.
     public mutating func note(_ purchase: StorePurchase?, of transaction: StoreTransactionID) {
@@ -95,10 +103,11 @@ public struct FurtherAnswers: Sendable, Equatable {
     }
 
     public func isOpen(_ transaction: StoreTransactionID) -> Bool {
-        !settled.contains(transaction) && lookedUp[transaction] == nil
+        !settled.contains(transaction) && !inLedger.contains(transaction) && lookedUp[transaction] == nil
     }
 
-    /// Returns the answers that a parked row keeps: all but the refunded purchases, because Apple may reverse a refund.
+    /// Returns Apple's answers that a parked row keeps: all but the refunded purchases, because Apple may reverse a
+    /// refund.
     /// - Parameter since: when the row was first parked with answers.
     public func remembered(since: Timestamp) -> RememberedLookUps {
         RememberedLookUps(

@@ -28,7 +28,9 @@ extension AppleDesk {
         switch question {
         case .transactions(let transactions, let environment):
             // The ledger knows a held purchase by its hold.
-            if !inquiry.isAskedAgain { further.settle(await knownToLedger(transactions, at: work.position)) }
+            if !inquiry.isAskedAgain {
+                further.noteInLedger(await knownToLedger(transactions, at: work.position))
+            }
             let open = transactions.filter { further.isOpen($0) }
             unanswered = try await lookUp(open, for: work, context(in: environment)) { transaction, told in
                 // Apple cannot have refunded a transaction that it does not know. So the receipt decides.

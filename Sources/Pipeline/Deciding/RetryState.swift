@@ -50,7 +50,7 @@ final class RetryState {
 
     func next(after judgement: Judgement, now: Timestamp) -> Next {
         countWait()
-        further.forgetUnknown()
+        further.forgetPassing()
         history.note(judgement, now: now)
         let jitter = Double.random(in: 0..<1)
         if case .record(let admitted) = item.origin, !hasSlot {

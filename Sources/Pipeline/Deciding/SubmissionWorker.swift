@@ -149,7 +149,7 @@ public final class SubmissionWorker: Sendable {
         let retries = RetryState(of: screened.item, in: parking)
         // The ledger already has these purchases, so the rules need no facts about them from Apple.
         if case .provenBefore(let receipt) = recalled {
-            retries.further.settle(receipt.purchases.lazy.map(\.transactionID))
+            retries.further.noteInLedger(receipt.purchases.lazy.map(\.transactionID))
         }
         return retries
     }

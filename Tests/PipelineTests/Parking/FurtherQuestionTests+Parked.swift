@@ -39,4 +39,24 @@ extension FurtherQuestionTests {
             #expect(verdicts(bench) == ["1": .reject(.cancelled)])
         }
     }
+
+    @Test("a parked submission asks the ledger again, because a hold may have ended without a grant")
+    func endedHold() async throws {
+        try await with { bench in
+            bench.apple.answer(Self.receipt("1", "2"))
+            bench.ledger.know("1")
+            bench.queries.fail(.transaction, .trouble(.init(.timeout)))
+            let submission = ParkingBench.submission("r")
+            try await bench.work(on: SubmissionInHand(parked: ParkingBench.leased(submission)))
+            let putBack = try #require(bench.store.content.putBack.first)
+            #expect(putBack.history.lookUps.isEmpty)
+            bench.ledger.forget("1")
+            var refunded = Self.purchase("1")
+            refunded.cancelledAt = WallClock.now
+            bench.queries.register(Self.told(refunded), Self.told(Self.purchase("2")))
+            let again = ParkingBench.leased(submission, history: putBack.history)
+            try await bench.work(on: SubmissionInHand(parked: again))
+            #expect(verdicts(bench) == ["1": .reject(.cancelled), "2": .grant(payload: nil)])
+        }
+    }
 }

@@ -191,6 +191,7 @@ extension ParkingBench {
 
         /// Makes the ledger know these transactions.
         func know(_ transactions: StoreTransactionID...) { state.update { $0.known.formUnion(transactions) } }
+        func forget(_ transaction: StoreTransactionID) { state.update { _ = $0.known.remove(transaction) } }
 
         func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {
             state.update { state in
