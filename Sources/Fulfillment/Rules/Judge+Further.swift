@@ -89,10 +89,11 @@ extension GenuineReceipt {
 }
 
 extension StorePurchase {
-    /// Returns Apple's facts of a look-up, or the purchase itself if there are none. Keeps the time of the first
-    /// purchase if the look-up gives none.
+    /// Returns Apple's facts of a look-up, or the purchase itself if there are none. A look-up without a refund may be a
+    /// day old, so a refund in the purchase itself counts. Keeps the time of the first purchase if the look-up gives
+    /// none.
     fileprivate func replaced(by lookedUp: StorePurchase?) -> StorePurchase {
-        guard var told = lookedUp else { return self }
+        guard var told = lookedUp, !isWhollyRefunded || told.cancelledAt != nil else { return self }
         told.originalPurchasedAt = told.originalPurchasedAt ?? originalPurchasedAt
         return told
     }

@@ -59,4 +59,20 @@ extension FurtherQuestionTests {
             #expect(verdicts(bench) == ["1": .reject(.cancelled), "2": .grant(payload: nil)])
         }
     }
+
+    @Test("a refund in Apple's present answer counts against an older look-up without it")
+    func laterRefund() async throws {
+        try await with { bench in
+            var refunded = Self.purchase("1")
+            refunded.cancelledAt = WallClock.now
+            bench.apple.answer(
+                .genuine(
+                    GenuineReceipt(bundleID: ParkingBench.bundle, environment: .production, purchases: [refunded])))
+            var history = WaitingHistory(failures: 1, firstFailureAt: WallClock.now)
+            history.lookUps = RememberedLookUps(told: [Self.purchase("1")], since: WallClock.now)
+            let leased = ParkingBench.leased(ParkingBench.submission("r"), history: history)
+            try await bench.work(on: SubmissionInHand(parked: leased))
+            #expect(verdicts(bench) == ["1": .reject(.cancelled)])
+        }
+    }
 }
