@@ -48,18 +48,22 @@ extension Subscription {
     }
 
     /// Ends the searches that Apple's answer to a check has completed. A search stays open if Apple reported a newer
-    /// period during the check.
+    /// period during the check, or if the worker wanted the history and could not read it.
     /// - Parameter known: the stored subscription right before Apple's answer.
     /// - Returns: true if the worker has read only a part of the history, and must ask for the rest at once.
     public mutating func end(_ answered: SubscriptionCheck, before known: Subscription) -> Bool {
         let asked = answered.leased.subscription
         guard asked.originalTransactionID == originalTransactionID, answered.tellsOfIt,
-            known.told.periodBeganAt == asked.told.periodBeganAt
+            known.told.periodBeganAt == asked.told.periodBeganAt,
+            known.check.periodsSince == asked.check.periodsSince, known.check.historySince == asked.check.historySince
         else { return false }
-        if known.check.periodsSince == asked.check.periodsSince { check.periodsSince = nil }
-        guard known.check.historySince == asked.check.historySince else { return false }
+        check.periodsSince = nil
         switch answered.findings.readUntil {
-        case .nowhere: return false
+        case .nowhere:
+            if let since = answered.findings.missedSince {
+                check.historySince = min(check.historySince ?? since, since)
+            }
+            return false
         case .end:
             check.historySince = nil
             return false

@@ -31,18 +31,15 @@ public struct SubscriptionFindings: Sendable, Equatable {
     /// - Parameter known: the checked subscription, as the ledger has it.
     public init(_ statuses: [SubscriptionStatus], of known: Subscription, under app: AppPolicy) {
         missedSince = known.check.historySince
+        // A newer period may be known already, so nothing else would show that this period is missing.
+        let unbrought = app.missedPeriodSearch == .always ? known.check.periodsSince : nil
         for status in statuses where status.transaction.bundleID == app.bundleID {
             guard let fact = SubscriptionFact(status) else { continue }
             facts.append(fact)
             add(status.transaction, grace: fact.graceExpiresAt, toldAt: fact.toldAt, under: app)
-            guard fact.originalTransactionID == known.originalTransactionID, missedSince == nil,
-                let began = fact.periodBeganAt
-            else { continue }
-            if let since = known.check.periodsSince, began > known.told.periodBeganAt, app.missedPeriodSearch == .always
-            {
-                missedSince = since
-            }
-            guard known.mayMiss(before: began) else { continue }
+            guard fact.originalTransactionID == known.originalTransactionID else { continue }
+            if let unbrought { missedSince = min(missedSince ?? unbrought, unbrought) }
+            guard missedSince == nil, let began = fact.periodBeganAt, known.mayMiss(before: began) else { continue }
             // If there is no gap, a change of plan ended the missed period. Only `.always` searches for a period that
             // has ended.
             let isGap = known.expiresAt.map { $0 < began } ?? false

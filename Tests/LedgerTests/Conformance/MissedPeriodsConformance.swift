@@ -98,4 +98,80 @@ struct MissedPeriodsConformance {
             #expect(try await subject.known("1000")?.check.historySince != nil)
         }
     }
+
+    private func check(
+        _ leased: LeasedSubscription, period days: Int64, readUntil: SubscriptionFindings.ReadUntil?,
+        in subject: FollowedSubscriptionsConformance.Subject
+    ) async throws -> Timestamp? {
+        let original = leased.originalTransactionID.text
+        let status = Subscriptions.status(Subscriptions.fact(.active, original: original, period: days, at: 40))
+        var findings = SubscriptionFindings([status], of: leased.subscription, under: Self.app)
+        if let readUntil {
+            findings.add(history: [], readUntil: readUntil, of: leased.subscription, under: Self.app, now: Self.now)
+        }
+        _ = try await subject.subscriptions.settle(
+            SubscriptionCheck(leased, findings, at: Self.now), catalog: Catalog(version: 1, apps: [Self.app]))
+        return findings.missedSince
+    }
+
+    @Test(
+        "a period that no decision brought is searched in the history even if a later period is known",
+        arguments: Implementation.allCases)
+    func notBrought(implementation: Implementation) async throws {
+        try await Subscriptions.with(implementation) { subject in
+            _ = try await subject.grant("1000", original: "1000", at: -30, offset: 1, under: Self.app)
+            _ = try await subject.grant(
+                "1001", original: "1000", at: 0, offset: 2, under: Self.app, .reject(.retiredProduct))
+            _ = try await subject.grant("1002", original: "1000", at: 30, offset: 3, under: Self.app)
+            let since = Subscriptions.base.adding(milliseconds: -30 * 86_400_000)
+            let leased = try #require(try await subject.lease().first)
+            #expect(leased.subscription.check.periodsSince == since)
+            #expect(try await check(leased, period: 30, readUntil: .nowhere, in: subject) == since)
+            let waiting = try #require(try await subject.known("1000"))
+            #expect(waiting.check.historySince == since && waiting.check.periodsSince == nil)
+            let again = LeasedSubscription(waiting, receipt: nil, lease: leased.lease)
+            #expect(try await check(again, period: 30, readUntil: .end, in: subject) == since)
+            let ended = try #require(try await subject.known("1000"))
+            #expect(ended.check.historySince == nil && ended.check.periodsSince == nil)
+            let last = LeasedSubscription(ended, receipt: nil, lease: leased.lease)
+            #expect(try await check(last, period: 30, readUntil: nil, in: subject) == nil)
+        }
+    }
+
+    @Test(
+        "periods before the one that Apple told before a subscription had an owner are searched in the history",
+        arguments: Implementation.allCases)
+    func toldBeforeOwner(implementation: Implementation) async throws {
+        try await Subscriptions.with(implementation) { subject in
+            _ = try await subject.grant("1000", original: "1000", at: -60, offset: 1)
+            let other = try #require(try await subject.lease().first)
+            let told = [
+                Subscriptions.fact(.expired, period: -60, at: 40),
+                Subscriptions.fact(.active, original: "3000", period: 20, at: 30),
+            ]
+            _ = try await subject.settle(other, told, at: 40)
+            _ = try await subject.grant("3000", original: "3000", at: -40, offset: 2, under: Self.app)
+            let leased = try #require(try await subject.lease().first)
+            #expect(leased.originalTransactionID == "3000")
+            let since = Subscriptions.base.adding(milliseconds: -40 * 86_400_000)
+            #expect(try await check(leased, period: 20, readUntil: .end, in: subject) == since)
+            let known = try #require(try await subject.known("3000")?.check)
+            #expect(known.historySince == nil && known.periodsSince == nil)
+        }
+    }
+
+    @Test(
+        "a history that Apple does not give after a punctual period stays to be read",
+        arguments: Implementation.allCases)
+    func punctualUnread(implementation: Implementation) async throws {
+        try await Subscriptions.with(implementation) { subject in
+            _ = try await subject.grant("1000", original: "1000", at: -30, offset: 1, under: Self.app)
+            _ = try await subject.grant(
+                "1001", original: "1000", at: 0, offset: 2, under: Self.app, .reject(.retiredProduct))
+            let leased = try #require(try await subject.lease().first)
+            let since = Subscriptions.base.adding(milliseconds: -30 * 86_400_000)
+            #expect(try await check(leased, period: 30, readUntil: .nowhere, in: subject) == since)
+            #expect(try await subject.known("1000")?.check.historySince == since)
+        }
+    }
 }
