@@ -180,7 +180,8 @@ extension InMemoryLedger.State {
         }
         var goesOn = false
         if let known, let check { goesOn = row.subscription.end(check, before: known) }
-        row.subscription.scheduleCheck(after: hearing, isCheck: isCheck, goesOn: goesOn, at: now, jitter: 0)
+        row.subscription.scheduleCheck(
+            after: hearing, isCheck: isCheck, goesOn: goesOn, retryAt: check?.retryAt(of: original), at: now, jitter: 0)
         if isCheck || hearing != .known { row.lease = nil }
         subscriptions[original] = row
         guard hearing == .changed else { return [] }

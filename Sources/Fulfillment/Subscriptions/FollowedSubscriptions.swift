@@ -67,4 +67,11 @@ public struct SubscriptionCheck: Sendable {
                 && $0.environment == subscription.environment
         }
     }
+
+    /// Returns the time of the next check of a subscription in the answer, if this check could not read the account's
+    /// history. Returns nil for another subscription than the leased one, and if there was no failure.
+    public func retryAt(of original: StoreTransactionID) -> Timestamp? {
+        guard original == leased.originalTransactionID, let seconds = findings.retryAfterSeconds else { return nil }
+        return at.adding(milliseconds: Int64(seconds * 1000))
+    }
 }

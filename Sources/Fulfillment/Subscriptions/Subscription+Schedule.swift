@@ -57,12 +57,18 @@ extension Subscription {
     ///   - hearing: the effect of the facts.
     ///   - isCheck: true if the facts are Apple's answer to a check.
     ///   - goesOn: true if the worker has read a part of the account's history and must read the rest next.
+    ///   - retryAt: the time of the next check if this check could not read the account's history; nil otherwise.
     ///   - jitter: a random number, uniform in 0..<1.
     public mutating func scheduleCheck(
-        after hearing: Hearing, isCheck: Bool, goesOn: Bool = false, at now: Timestamp, jitter: Double
+        after hearing: Hearing, isCheck: Bool, goesOn: Bool = false, retryAt: Timestamp? = nil, at now: Timestamp,
+        jitter: Double
     ) {
         if hearing == .known, !isCheck { return }
-        if hearing == .changed { check.tries = 0 } else if isCheck { check.tries += 1 }
+        if hearing == .changed { check.tries = 0 } else if isCheck, retryAt == nil { check.tries += 1 }
+        if let retryAt {
+            check.dueAt = retryAt
+            return
+        }
         check.dueAt = nextCheck(isCheck: isCheck, at: now, jitter: jitter)
         if check.historySince != nil || check.periodsSince != nil,
             let search = nextSearch(isCheck: isCheck && !goesOn, at: now, jitter: jitter)

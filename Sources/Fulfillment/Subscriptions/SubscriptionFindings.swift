@@ -16,6 +16,9 @@ public struct SubscriptionFindings: Sendable, Equatable {
     public private(set) var missedSince: Timestamp?
     /// The place up to which the worker has read the account's history.
     public private(set) var readUntil = ReadUntil.nowhere
+    /// The seconds until the next check, because the request for the account's history failed; nil if the history was
+    /// not requested, or if Apple answered.
+    public var retryAfterSeconds: Double?
 
     public enum ReadUntil: Sendable, Equatable {
         /// The worker did not read the history, or did not complete any part of it.

@@ -48,7 +48,8 @@ struct HeardSubscriptions {
             hearing = .changed
         }
         subscription.scheduleCheck(
-            after: hearing, isCheck: isCheck, goesOn: goesOn, at: told.at, jitter: Double.random(in: 0..<1))
+            after: hearing, isCheck: isCheck, goesOn: goesOn, retryAt: told.check?.retryAt(of: original), at: told.at,
+            jitter: Double.random(in: 0..<1))
         if isCheck { checked.insert(original) }
         if isCheck || hearing != .known || subscription.player != subscriptions[original]?.player {
             touched.insert(original)

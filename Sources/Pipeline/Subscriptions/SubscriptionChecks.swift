@@ -61,12 +61,13 @@ final class SubscriptionChecks: DueWork {
         let question = SubscriptionQuestion(
             leased, app, verifier: verification.verifier, queries: verification.queries)
         let asked = await question.ask(now: { WallClock.now })
-        if Task.isCancelled { throw Abandoned() }
         switch asked {
+        // An answer of Apple's counts even if the try took too long.
         case .found(let findings): try await settle(findings, of: leased, catalog)
         // Without credentials and without a receipt, the row waits until new facts about the subscription arrive.
         case .nothingToAskWith: try await settle(SubscriptionFindings(), of: leased, catalog)
         case .later(let seconds), .blocked(_, let seconds):
+            if Task.isCancelled { throw Abandoned() }
             try await store.reschedule(leased, dueAfterSeconds: seconds)
         }
     }

@@ -4,6 +4,7 @@ import NamesAndTimes
 /// Checks one subscription with Apple. It also finds periods that receiptd missed.
 public struct SubscriptionQuestion: Sendable {
     public enum Answer: Sendable, Equatable {
+        /// Apple's answer. If the request for the history failed, the answer says when the next check is.
         case found(SubscriptionFindings)
         /// The app has no `server_api`, and the subscription has no stored receipt.
         case nothingToAskWith
@@ -42,23 +43,31 @@ public struct SubscriptionQuestion: Sendable {
     }
 
     private func askStatuses(_ context: StoreQueryContext, _ now: @Sendable () -> Timestamp) async -> Answer {
-        var findings = SubscriptionFindings()
+        var findings: SubscriptionFindings
         do throws(StoreQueryFailure) {
             let statuses = try await queries.subscriptionStatuses(of: subscription.originalTransactionID, context).get()
             findings = SubscriptionFindings(statuses, of: subscription, under: app)
-            guard let since = findings.missedSince else { return .found(findings) }
-            let history = try await missed(since: since, context)
-            findings.add(
-                history: history.transactions, readUntil: history.readUntil, of: subscription, under: app, now: now())
-            return .found(findings)
         } catch {
             switch error {
-            // The statuses' findings count. The row notes that the history is not read yet, and is due again for that.
-            case .notFound, .refused: return .found(findings)
+            case .notFound, .refused: return .found(SubscriptionFindings())
             case .trouble(let trouble): return Self.later(trouble, now())
             case .blocked(let blockage): return Self.blocked(blockage)
             }
         }
+        guard let since = findings.missedSince else { return .found(findings) }
+        do throws(StoreQueryFailure) {
+            let history = try await missed(since: since, context)
+            findings.add(
+                history: history.transactions, readUntil: history.readUntil, of: subscription, under: app, now: now())
+        } catch {
+            // The statuses' findings count. The row notes that the history is not read yet, and is due again for that.
+            switch error {
+            case .notFound, .refused: break
+            case .trouble(let trouble): findings.retryAfterSeconds = Self.delay(after: trouble, now())
+            case .blocked: findings.retryAfterSeconds = Self.delayAfterBlockage()
+            }
+        }
+        return .found(findings)
     }
 
     /// The part of a history that the worker read.
@@ -132,13 +141,20 @@ public struct SubscriptionQuestion: Sendable {
     }
 
     private static func later(_ trouble: AppleAnswer.Trouble, _ now: Timestamp) -> Answer {
-        let held = trouble.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 } ?? 0
-        return .later(seconds: max(held, 0) + spread(PipelineLimits.troubledSubscriptionSeconds))
+        .later(seconds: delay(after: trouble, now))
     }
 
     private static func blocked(_ blockage: AppleAnswer.Blockage) -> Answer {
-        .blocked(blockage, seconds: spread(PipelineLimits.blockedSubscriptionSeconds))
+        .blocked(blockage, seconds: delayAfterBlockage())
     }
+
+    /// Returns the seconds until the next check after a failure at Apple.
+    private static func delay(after trouble: AppleAnswer.Trouble, _ now: Timestamp) -> Double {
+        let held = trouble.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 } ?? 0
+        return max(held, 0) + spread(PipelineLimits.troubledSubscriptionSeconds)
+    }
+
+    private static func delayAfterBlockage() -> Double { spread(PipelineLimits.blockedSubscriptionSeconds) }
 
     /// Returns a random time, from once to twice `seconds`, so that rows that failed together are not retried together.
     private static func spread(_ seconds: Double) -> Double { seconds * Double.random(in: 1..<2) }

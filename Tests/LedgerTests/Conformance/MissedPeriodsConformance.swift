@@ -101,11 +101,12 @@ struct MissedPeriodsConformance {
 
     private func check(
         _ leased: LeasedSubscription, period days: Int64, readUntil: SubscriptionFindings.ReadUntil?,
-        in subject: FollowedSubscriptionsConformance.Subject
+        retryAfterSeconds: Double? = nil, in subject: FollowedSubscriptionsConformance.Subject
     ) async throws -> Timestamp? {
         let original = leased.originalTransactionID.text
         let status = Subscriptions.status(Subscriptions.fact(.active, original: original, period: days, at: 40))
         var findings = SubscriptionFindings([status], of: leased.subscription, under: Self.app)
+        findings.retryAfterSeconds = retryAfterSeconds
         if let readUntil {
             findings.add(history: [], readUntil: readUntil, of: leased.subscription, under: Self.app, now: Self.now)
         }
@@ -172,6 +173,21 @@ struct MissedPeriodsConformance {
             let since = Subscriptions.base.adding(milliseconds: -30 * 86_400_000)
             #expect(try await check(leased, period: 30, readUntil: .nowhere, in: subject) == since)
             #expect(try await subject.known("1000")?.check.historySince == since)
+        }
+    }
+
+    @Test(
+        "if the history request fails, a subscription that ended long ago is due again after the failure's delay",
+        arguments: Implementation.allCases)
+    func historyFailed(implementation: Implementation) async throws {
+        try await Subscriptions.with(implementation) { subject in
+            _ = try await subject.grant("1000", original: "1000", at: -200, offset: 1, under: Self.app)
+            let leased = try #require(try await subject.lease().first)
+            let since = Subscriptions.base.adding(milliseconds: -200 * 86_400_000)
+            #expect(
+                try await check(leased, period: -160, readUntil: nil, retryAfterSeconds: 90, in: subject) == since)
+            let known = try #require(try await subject.known("1000")?.check)
+            #expect(known.historySince == since && known.dueAt == Self.now.adding(milliseconds: 90_000))
         }
     }
 }

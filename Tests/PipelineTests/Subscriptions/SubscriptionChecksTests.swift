@@ -1,0 +1,97 @@
+import Fulfillment
+import NamesAndTimes
+import Operations
+import TestSupport
+import Testing
+
+@testable import Pipeline
+
+@Suite("Checks of subscriptions whose answer is not complete")
+struct SubscriptionChecksTests {
+    private static let day: Int64 = 86_400_000
+    private static let now = WallClock.now
+    private static let app: AppPolicy = {
+        var app = ParkingBench.serverApp
+        app.announcements.renewals = .follow
+        var product = Product(id: "monthly", kind: .autoRenewableSubscription)
+        product.grantsLatePeriods = true
+        app.products["monthly"] = product
+        return app
+    }()
+
+    /// Returns Apple's status in a period that began `days` after now.
+    private static func status(_ id: StoreTransactionID, from days: Int64) -> SubscriptionStatus {
+        let began = now.adding(milliseconds: days * day)
+        var purchase = StorePurchase(
+            transactionID: id, originalTransactionID: "1000", productID: "monthly", purchasedAt: began,
+            expiresAt: began.adding(milliseconds: 30 * day))
+        purchase.type = .known(.autoRenewableSubscription)
+        var transaction = NotifiedTransaction(
+            purchase: purchase, kind: .autoRenewableSubscription, bundleID: app.bundleID, environment: .production)
+        transaction.signedAt = now
+        let renewal = RenewalInfo(
+            originalTransactionID: "1000", willRenew: true, environment: .production, signedAt: now)
+        return SubscriptionStatus(
+            subscriptionGroupID: "20", state: .active, transaction: transaction, renewal: renewal)
+    }
+
+    private struct Bench {
+        let pipeline: ParkingBench
+        let ledger = InMemoryLedger(clock: { SubscriptionChecksTests.now })
+        let queries = InMemoryStoreQueries()
+        let checks: SubscriptionChecks
+
+        init() throws {
+            pipeline = try ParkingBench()
+            checks = SubscriptionChecks(
+                store: ledger,
+                verification: PipelineVerification(
+                    parser: ScriptedProofs(), verifier: ScriptedVerifier(), queries: queries,
+                    apple: Outage.withAnswers()),
+                catalog: { Catalog(version: 1, apps: [SubscriptionChecksTests.app]) },
+                publication: EventPublication(
+                    publisher: pipeline.worker.publisher, ledger: ledger, metrics: pipeline.worker.metrics))
+        }
+
+        /// Leases a subscription whose last known period began 100 days ago.
+        func leased() async throws -> LeasedSubscription {
+            let fact = try #require(SubscriptionFact(SubscriptionChecksTests.status("1000", from: -100)))
+            var subscription = Subscription(fact, player: "player-1")
+            subscription.check.dueAt = SubscriptionChecksTests.now
+            ledger.follow(subscription)
+            try await ledger.enter([
+                PublishedClaim("1000", of: "player-1", in: SubscriptionChecksTests.app.bundleID, published: "1000")
+            ])
+            return try #require(try await checks.leaseDue(limit: 1).items.first)
+        }
+
+        /// Returns the seconds until the subscription is due.
+        func dueSeconds() async throws -> Double {
+            let known = try #require(try await ledger.known(["1000"]).first)
+            let due = try #require(known.check.dueAt)
+            return Double(due.milliseconds - SubscriptionChecksTests.now.milliseconds) / 1000
+        }
+    }
+
+    @Test(
+        "if Apple tells the status but not the history, the status counts, and the history is asked for again soon",
+        arguments: [InMemoryStoreQueries.Failure.trouble(.init(.timeout)), .blocked(.serverAPI)], [false, true])
+    func withoutHistory(failure: InMemoryStoreQueries.Failure, isCancelled: Bool) async throws {
+        let bench = try Bench()
+        defer { bench.pipeline.close() }
+        bench.queries.register([Self.status("1003", from: -10)], of: "1000")
+        bench.queries.fail(.transactionHistory, failure)
+        let leased = try await bench.leased()
+        let work = Task {
+            if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+            try await bench.checks.work(on: leased)
+        }
+        // A cancelled try may leave its event to a sweep of the outbox.
+        if isCancelled { _ = await work.result } else { try await work.value }
+        let known = try #require(try await bench.ledger.known(["1000"]).first)
+        #expect(known.told.periodBeganAt == Self.now.adding(milliseconds: -10 * Self.day))
+        #expect(known.check.historySince == Self.now.adding(milliseconds: -100 * Self.day) && known.check.tries == 0)
+        let mean = failure == .blocked(.serverAPI) ? 600.0 : 60
+        #expect(((mean - 1)...(2 * mean + 5)).contains(try await bench.dueSeconds()))
+    }
+}
