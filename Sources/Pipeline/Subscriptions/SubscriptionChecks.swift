@@ -81,6 +81,11 @@ final class SubscriptionChecks: DueWork {
         try await publication.publish(events.map { TracedEvent(event: $0) })
     }
 
+    func putOff(_ leased: LeasedSubscription) async throws {
+        try await store.reschedule(
+            leased, dueAfterSeconds: SubscriptionQuestion.spread(PipelineLimits.troubledSubscriptionSeconds))
+    }
+
     func release(_ leased: LeasedSubscription) async throws {
         // The try may not have begun.
         end(leased)

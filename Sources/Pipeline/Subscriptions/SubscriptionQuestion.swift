@@ -126,6 +126,7 @@ public struct SubscriptionQuestion: Sendable {
         request.isProven = true
         // The request counts as a retry. While first tries wait, retries get at most a fifth of the requests.
         request.isRetry = true
+        request.isLeased = true
         switch await verifier.verify(request) {
         case .genuine(let answer):
             return .found(SubscriptionFindings(answer, of: subscription, under: app, now: now()))
@@ -157,5 +158,5 @@ public struct SubscriptionQuestion: Sendable {
     private static func delayAfterBlockage() -> Double { spread(PipelineLimits.blockedSubscriptionSeconds) }
 
     /// Returns a random time, from once to twice `seconds`, so that rows that failed together are not retried together.
-    private static func spread(_ seconds: Double) -> Double { seconds * Double.random(in: 1..<2) }
+    static func spread(_ seconds: Double) -> Double { seconds * Double.random(in: 1..<2) }
 }

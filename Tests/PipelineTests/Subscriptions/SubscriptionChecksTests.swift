@@ -94,4 +94,13 @@ struct SubscriptionChecksTests {
         let mean = failure == .blocked(.serverAPI) ? 600.0 : 60
         #expect(((mean - 1)...(2 * mean + 5)).contains(try await bench.dueSeconds()))
     }
+
+    @Test("a check that takes too long is put off by a minute or two")
+    func putOff() async throws {
+        let bench = try Bench()
+        defer { bench.pipeline.close() }
+        let leased = try await bench.leased()
+        try await bench.checks.putOff(leased)
+        #expect((60...121).contains(try await bench.dueSeconds()))
+    }
 }

@@ -204,7 +204,7 @@ struct SubscriptionQuestionTests {
         #expect(findings.facts.map(\.state) == [.billingRetry])
         #expect(findings.periods.isEmpty && findings.receipt == Base64.decode("BBBB".utf8))
         let asked = receipts.requests
-        #expect(asked.map(\.receipt) == ["AAAA"] && asked.allSatisfy { $0.isRetry && $0.isProven })
+        #expect(asked.map(\.receipt) == ["AAAA"] && asked.allSatisfy { $0.isRetry && $0.isProven && $0.isLeased })
     }
 
     @Test("after an answer without a receipt Apple is asked again later")
