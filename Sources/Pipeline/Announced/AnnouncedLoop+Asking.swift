@@ -24,9 +24,9 @@ extension AnnouncedLoop {
     }
 
     /// Requests the purchase from Apple, and returns it with Apple's description. Returns it without one if Apple does
-    /// not know the purchase, or refuses the request or the credentials. The evidence then decides, and a purchase with
-    /// unreadable evidence is held. An operator who releases that hold makes the worker request the purchase again.
-    /// Returns nil after a failure of Apple or the network, or if the app has no credentials.
+    /// not know the purchase, or refuses the request for good. The evidence then decides, and a purchase with unreadable
+    /// evidence is held. An operator who releases that hold makes the worker request the purchase again. Returns nil
+    /// after a failure of Apple or the network, and if the app's credentials are missing or Apple refuses them.
     private func askedByName(_ one: LeasedAnnouncement, under catalog: Catalog) async -> LeasedAnnouncement? {
         let (app, environment) = (one.purchase.evidence.bundleID, one.purchase.evidence.environment)
         guard let credentials = catalog.apps[app]?.serverAPI else { return nil }
@@ -37,8 +37,8 @@ extension AnnouncedLoop {
         if Task.isCancelled { return nil }
         switch answer {
         case .answered(let told): return one.told(told)
-        case .notFound, .refused, .blocked: return one.told(nil)
-        case .trouble: return nil
+        case .notFound, .refused: return one.told(nil)
+        case .trouble, .blocked: return nil
         }
     }
 }

@@ -136,12 +136,13 @@ struct AnnouncedLoopTests {
         var content = Store.Content()
         content.due = [
             try leased("1"), try leased("2", unreadable: ["quantity"]), try leased("3", unreadable: ["quantity"]),
+            try leased("4", unreadable: ["quantity"]),
         ]
         let (store, _) = try await run(content, until: "one more delivery") { bench in
             bench.catalog.update { $0 = Catalog(version: 1, apps: [ParkingBench.serverApp]) }
-            // Apple fails at the first of the two questions, and answers the second.
-            bench.queries.fail(.transaction, .trouble(.init(.timeout)))
-            for id in ["2", "3"] as [Identifier] {
+            // Apple fails at the first of the questions, refuses the credentials at the second, and answers the third.
+            bench.queries.fail(.transaction, .trouble(.init(.timeout)), .blocked(.serverAPI))
+            for id in ["2", "3", "4"] as [Identifier] {
                 bench.queries.register(
                     NotifiedTransaction(
                         purchase: StorePurchase(
@@ -152,9 +153,9 @@ struct AnnouncedLoopTests {
         } _: {
             $0.delivered.count == 2
         }
-        #expect(store.content.delivered.map(\.count) == [3, 1])
-        #expect(store.content.unreadable == [[], ["quantity"], ["quantity"], []])
-        #expect(store.content.forgiven == [["2", "3"]])
+        #expect(store.content.delivered.map(\.count) == [4, 1])
+        #expect(store.content.unreadable == [[], ["quantity"], ["quantity"], ["quantity"], []])
+        #expect(store.content.forgiven == [["2", "3", "4"]])
     }
 
     /// Makes a bench whose app grants missed purchases to the players of their tokens, and may ask Apple.
