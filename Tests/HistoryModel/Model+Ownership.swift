@@ -113,8 +113,11 @@ extension Model {
             let certain = Dictionary(grouping: all.filter(\.1.isCertain)) { $0.0.goods }
             for (goods, claims) in certain.sorted(by: { $0.key < $1.key }) {
                 let ids = facts.purchases.values.filter { $0.goods == goods }.map(\.id)
-                // Only an operator ends a hold, even if a later submission has a better proof.
-                guard !ids.contains(where: mayBeHeld) else { continue }
+                // Only an operator ends a hold, even if a later submission has a better proof. Another player's hold
+                // claims the whole family.
+                guard !ids.contains(where: { mayBeHeld($0) }),
+                    !group.contains(where: { mayBeHeld($0.id, besidesFor: players) })
+                else { continue }
                 guard ids.allSatisfy({ seen.grants[$0] == nil && !isUnknown($0) }) else {
                     continue
                 }
@@ -125,10 +128,12 @@ extension Model {
         return found
     }
 
-    private func mayBeHeld(_ id: String) -> Bool {
+    /// Returns true if the purchase may be held for a player who is not one of `players`.
+    private func mayBeHeld(_ id: String, besidesFor players: Set<String> = []) -> Bool {
         guard let purchase = facts.purchases[id] else { return false }
         return facts.submissions.contains { submission in
-            (submission.holds.contains(id) || isRevealed(purchase, submission))
+            !players.contains(submission.player)
+                && (submission.holds.contains(id) || isRevealed(purchase, submission))
                 && !whole(submission).contains(where: \.isCertain)
                 && obstacles(submission, purchase).contains(where: \.isHold)
         }
