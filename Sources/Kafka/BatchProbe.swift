@@ -68,7 +68,7 @@ public struct BatchProbe: Sendable {
             guard end < high, ContinuousClock.now < deadline else { break }
             first = try look(consumer, partition, end)
         }
-        // What made the first looks fail may have ended before the search.
+        // The broker may have been in trouble during the first looks only.
         guard end > start, try look(consumer, partition, start) != .readable else { return .readable }
         return .unreadable(start...(end - 1), words: words)
     }
