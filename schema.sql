@@ -185,7 +185,7 @@ CREATE TABLE IF NOT EXISTS holds (
         CHECK (source IN ('submission', 'notification', 'history', 'renewal')),
     is_renewal boolean NOT NULL DEFAULT false,
     takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0), is_alone boolean NOT NULL DEFAULT false,
-    -- Not reset until an operator releases the hold.
+    -- A try that the worker survives sets it to 0. So does an operator who releases the hold.
     deaths_alone integer NOT NULL DEFAULT 0 CHECK (deaths_alone >= 0),
     -- As in grants. Null if a version before 12 wrote the hold.
     is_bound boolean,
