@@ -1,5 +1,6 @@
 import Fulfillment
 import NamesAndTimes
+import PlantedFaults
 import Postgres
 import Synchronization
 
@@ -60,6 +61,7 @@ public final class FallBackWatch: Sendable {
     }
 
     private func hasLast(in session: PostgresSession) throws -> Bool {
+        if PlantedFault.earlierHistoryCounts.isPlanted { return true }
         let last = state.withLock { state in
             state.last.flatMap { ContinuousClock.now - $0.at < Self.memory ? $0.evidence : nil }
         }

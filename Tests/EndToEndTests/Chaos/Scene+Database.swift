@@ -30,8 +30,8 @@ extension Scene {
     }
 
     /// Restores an earlier copy of the data directory while the worker runs.
-    /// - Parameter isCheckpointed: true if the worker has checkpointed the decisions before they are lost; false if it
-    ///   has only decided.
+    /// - Parameter isCheckpointed: true if an earlier owner of the partitions decided and checkpointed what is lost;
+    ///   false if the present owner has only decided it.
     func putBack(isCheckpointed: Bool) async throws {
         let server = try #require(bed.parts.postgres)
         monitor.start()
@@ -46,6 +46,7 @@ extension Scene {
         if isCheckpointed {
             await load.send(upTo: Self.second)
             try await done(Self.second)
+            try await replaceWorkers()
             try await lose(server)
         } else {
             try await whileLocked("offset_checkpoints", "EXCLUSIVE") {
@@ -92,6 +93,17 @@ extension Scene {
             try server.putCopyBack()
             try server.startServer()
         }
+    }
+
+    /// Stops the workers, and starts another one. It lost none of its own decisions, so only the rows of checkpoints
+    /// can tell it that the database fell back.
+    private func replaceWorkers() async throws {
+        for worker in bed.allWorkers {
+            worker.process.terminate()
+            #expect(try await worker.ending() == 0)
+        }
+        let next = try bed.startWorker()
+        try await eventually("the next worker owns the partitions") { next.log.contains("partitions assigned") }
     }
 
     private func answered(_ count: Int) async throws {
