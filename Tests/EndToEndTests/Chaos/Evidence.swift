@@ -27,14 +27,16 @@ struct Evidence: Sendable {
 
     struct Request: Sendable {
         let milliseconds: Int64
+        let api: SimulatedEndpoint
         let answer: String
     }
 
-    /// A time in milliseconds in which Apple asked for no requests or answered none. The value includes the most
-    /// requests that the worker may send in it.
+    /// A time in milliseconds in which one of Apple's endpoints asked for no requests or answered none. The value
+    /// includes the most requests that the worker may send to the endpoint in it.
     struct Quiet: Sendable {
         let from: Int64
         let until: Int64
+        let api: SimulatedEndpoint
         let requests: Int
         let name: String
     }
@@ -135,7 +137,9 @@ extension Evidence {
             }
         }
         rows.heldTransactions = Int(try await bed.query("SELECT count(*) FROM holds") { $0.int8(0, 0) ?? -1 })
-        requests = bed.apple.requestLog.map { Request(milliseconds: $0.timestampMilliseconds, answer: $0.answer) }
+        requests = bed.apple.requestLog.map {
+            Request(milliseconds: $0.timestampMilliseconds, api: $0.api, answer: $0.answer)
+        }
         load.highestAppleConcurrency = bed.apple.counters.maximumConcurrentRequests
     }
 }

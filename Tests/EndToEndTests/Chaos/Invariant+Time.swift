@@ -31,7 +31,9 @@ extension Evidence {
                 "Apple was asked \(load.highestAppleConcurrency) times at once, not \(load.appleConcurrencyLimit)")
         }
         for quiet in load.quiets {
-            let seen = requests.count { $0.milliseconds > quiet.from && $0.milliseconds < quiet.until }
+            let seen = requests.count {
+                $0.api == quiet.api && $0.milliseconds > quiet.from && $0.milliseconds < quiet.until
+            }
             if seen > quiet.requests {
                 problems.append(
                     "\(quiet.name): \(seen) requests within \(quiet.until - quiet.from) ms, at most \(quiet.requests)")
@@ -57,9 +59,9 @@ extension Evidence {
         return problems
     }
 
-    /// Adds the expectation that no request is sent between a 429 and the end of its `Retry-After`. A grace period
-    /// allows for requests under way, and for the time in which other replicas learn of the 429. All times are in
-    /// milliseconds.
+    /// Adds the expectation that no request is sent to an endpoint between its 429 and the end of `Retry-After`. A grace
+    /// period allows for requests under way, and for the time in which other replicas learn of the 429. All times are
+    /// in milliseconds.
     /// - Parameter until: the end that Apple gave to all requests; nil if each 429 has its own end.
     mutating func expectQuiet(
         afterLimitsSince start: Int64, through end: Int64, retryAfter milliseconds: Int64, until: Int64? = nil
@@ -73,7 +75,7 @@ extension Evidence {
             guard over > request.milliseconds + grace else { continue }
             load.quiets.append(
                 Quiet(
-                    from: request.milliseconds + grace, until: over, requests: 0,
+                    from: request.milliseconds + grace, until: over, api: request.api, requests: 0,
                     name: "after a 429 with Retry-After"))
         }
     }

@@ -31,6 +31,7 @@ struct PlantedScenario: Sendable {
         try await Testbed.run(
             on: needsOwnServer ? .ownServer : .prepared, latency: .uniform(5, 40), settings: settings
         ) { bed in
+            try await bed.recordParked()
             let scene = Scene(bed: bed, plan: plan)
             switch fault {
             case .commitAhead: try await scene.hangingApple { _ in }

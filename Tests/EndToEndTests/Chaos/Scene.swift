@@ -19,7 +19,12 @@ final class Scene: Sendable {
 
     /// The time after which an unanswered submission counts as lost. A worker needs seconds to join its group.
     private static let settling = Duration.seconds(25)
-    private static let outageSeconds = 6
+    private static let outageSeconds = 5
+    /// A circuit opens after the first tries of 20 players have failed in a row. Proven and unproven receipts have a
+    /// circuit each, and the plan's receipts alternate.
+    private static let opensCircuits = 50
+    /// In `outageSeconds` each of the two circuits lets four rounds of five probes pass, and two retries.
+    private static let probes = 2 * (4 * 5 + 2)
     private static let toldPurchases = 40
 
     init(bed: Testbed, plan: Plan) {
@@ -60,22 +65,29 @@ final class Scene: Sendable {
         load.start(perSecond: 20)
         try await bed.outcomes.until("the worker is at work") { $0.events.count > 20 }
         try await bed.apple.setOutage(.http503)
-        // The first failures open the circuit. Later requests are only probes.
-        let from = Self.now + 1000
+        let sent = load.places.count
+        try await eventually("enough is sent to open both circuits") {
+            load.places.count >= sent + Self.opensCircuits
+        }
+        try await last(.seconds(1))
+        // Now all requests are probes.
+        let from = Self.now
         try await last(.seconds(Self.outageSeconds))
         quiets.value.append(
-            Evidence.Quiet(from: from, until: Self.now, requests: 20, name: "while Apple is out"))
+            Evidence.Quiet(
+                from: from, until: Self.now, api: .verifyReceipt, requests: Self.probes, name: "while Apple is out"))
         try await bed.apple.setOutage(nil)
         await load.finish()
         await settle()
     }
 
     func apple429() async throws {
+        // A request that is under way may get the 429, and Apple's log has the time at which it came.
+        limitedSince.value = Self.now
         try bed.startWorker()
         try bed.startWorker()
         load.start(perSecond: 20)
         try await bed.outcomes.until("the workers are at work") { $0.events.count > 20 }
-        limitedSince.value = Self.now
         bed.apple.setBehaviour([.http(429, headers: ["Retry-After": "\(ChaosFault.retryAfterSeconds)"])])
         await bed.apple.waitUntil { ($0.answers["http_429"] ?? 0) > 0 }
         bed.apple.setBehaviour(nil)
@@ -110,6 +122,7 @@ final class Scene: Sendable {
         var evidence = try await Evidence(plan, from: bed)
         evidence.isLossy = databaseLife.losses != 0
         evidence.told = told.value
+        evidence.everParked = try await bed.parkedOnce()
         evidence.monitor = monitor.findings
         evidence.progress.unsettled = unsettled.value
         evidence.load.quiets = quiets.value
@@ -117,6 +130,7 @@ final class Scene: Sendable {
             evidence.expectQuiet(
                 afterLimitsSince: limitedSince, through: Self.now,
                 retryAfter: Int64(ChaosFault.retryAfterSeconds) * 1000)
+            if evidence.load.quiets.isEmpty { evidence.faults.append("Apple's log has no 429") }
         }
         return evidence
     }
