@@ -921,7 +921,7 @@ CREATE TABLE IF NOT EXISTS unowned_subscriptions (
     renewal_product_told_at timestamptz
 );
 CREATE INDEX IF NOT EXISTS unowned_subscriptions_periods ON unowned_subscriptions (period_began_at);
-COMMENT ON TABLE unowned_subscriptions IS 'What Apple told of a subscription without a row in subscriptions: nothing is granted yet, or the app does not follow renewals. The first row takes it over. Written under its claim''s lock. Forgotten 400 days after the period began.';
+COMMENT ON TABLE unowned_subscriptions IS 'What Apple told of a subscription and no row in subscriptions has: nothing is granted yet, or the app does not follow renewals. The row takes it over when it is made, or at its next write. Written under its claim''s lock. Forgotten 400 days after the period began.';
 
 CREATE TABLE IF NOT EXISTS subscription_receipts (
     original_transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,

@@ -113,6 +113,8 @@ struct CommandPlanTests {
             SELECT 't-' || n, 'p-' || n, 'b' || n % 50, 'monthly', 'active', now() + n * interval '1 minute', 'Production',
                 1, now(), now(), now() + (n - 200) * interval '1 minute' FROM generate_series(1, 100000) AS n;
             INSERT INTO subscription_receipts SELECT 't-' || n, 'r'::bytea FROM generate_series(1, 20000) AS n;
+            INSERT INTO unowned_subscriptions SELECT 'u-' || n, 'b', 'p', NULL, 'active', NULL, NULL, NULL, NULL,
+                'Production', now() FROM generate_series(1, 20000) AS n;
             INSERT INTO offsets_decided_again (group_id, topic, partition, below_offset)
             SELECT 'g-' || n / 1000, 't', n % 1000, n FROM generate_series(1, 20000) AS n;
             INSERT INTO refusals SELECT 't-' || n, 'p-' || n FROM generate_series(1, 100000) AS n;
@@ -137,8 +139,7 @@ struct CommandPlanTests {
             SELECT 't-' || n, 'o-' || n, 'b' || n % 50, 'gold', 'Production', 'notification', 'apple-' || n, false, now(),
                 now(), now() - n * interval '1 minute', CASE WHEN n % 50 = 7 THEN 'unclaimed' ELSE 'refused' END, '{}'
             FROM generate_series(1, 100000) AS n;
-            INSERT INTO account_tokens (bundle_id, token)
-            SELECT 'b' || n % 50, sha256(n::text::bytea) FROM generate_series(1, 20000) AS n;
+            INSERT INTO account_tokens SELECT 'b' || n % 50, sha256(n::text::bytea) FROM generate_series(1, 20000) AS n;
             INSERT INTO account_token_senders SELECT bundle_id, token, 'p' FROM account_tokens;
             ANALYZE
             """)

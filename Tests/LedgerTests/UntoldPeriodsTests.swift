@@ -1,3 +1,4 @@
+import BackOffice
 import Fulfillment
 import Ledger
 import NamesAndTimes
@@ -164,5 +165,45 @@ struct UntoldPeriodsTests {
         #expect(try await subject.subscriptions.known("1000") == nil)
         #expect(try await subject.subscriptions.subscriptions.told(of: "2000") == nil)
         await ledger.close()
+    }
+
+    @Test(
+        "an end that a notification names while the catalog does not follow the app makes the owner's row due at once",
+        arguments: [AnnouncementPolicy.RenewalPolicy.off, nil])
+    func ended(renewals: AnnouncementPolicy.RenewalPolicy?) async throws {
+        try await with { subject in
+            // Without a policy, the catalog lacks the app.
+            let app = renewals.map { renewals in
+                var app = Subscriptions.app()
+                app.announcements.renewals = renewals
+                return app
+            }
+            try await subject.notify([revocation()], under: Catalog(version: 1, apps: [app].compactMap(\.self)))
+            let leased = try #require(try await subject.subscriptions.lease().first)
+            #expect(try await subject.subscriptions.settle(leased, [], at: 40).map(\.kind) == [.subscriptionChanged])
+            #expect(try await subject.subscriptions.known("1000")?.state == .revoked)
+            #expect(try await subject.database.number("SELECT count(*) FROM unowned_subscriptions") == 0)
+        }
+    }
+
+    private func revocation() -> StoreNotification {
+        let status = Subscriptions.status(Subscriptions.fact(.revoked, period: 20, at: 39))
+        var told = StoreNotification(
+            id: "n-1", type: "REVOKE", signedAt: status.renewal.signedAt, bundleID: Sample.bundle,
+            environment: .production, transaction: .told(status.transaction), renewal: .told(status.renewal))
+        told.state = .revoked
+        return told
+    }
+
+    @Test("what a notification names while the catalog lacks the app makes no row of an erased player due")
+    func erased() async throws {
+        try await with { subject in
+            var random = SystemRandomNumberGenerator()
+            let erasure = PlayerErasure(of: "player-1", in: subject.database.pool)
+            _ = try await erasure.run(pseudonym: Pseudonym.make(using: &random), by: "ann")
+            try await subject.notify([revocation()], under: Catalog(version: 1, apps: []))
+            #expect(try await subject.database.number("SELECT count(*) FROM subscriptions") == 1)
+            #expect(try await subject.database.number("SELECT count(due_at) FROM subscriptions") == 0)
+        }
     }
 }

@@ -55,8 +55,8 @@ extension InMemoryLedger: FollowedSubscriptions {
     public func told(of original: StoreTransactionID) async throws -> Subscription? {
         if isUnreadable.withLock({ $0 }) { throw OutOfReach() }
         return state.read { state in
-            state.subscriptions[original]?.subscription
-                ?? state.announced.unownedSubscriptions[original]?.subscription
+            let kept = state.announced.unownedSubscriptions[original]
+            return state.subscriptions[original]?.subscription.hearing(kept) ?? kept?.subscription
         }
     }
 
@@ -103,7 +103,7 @@ extension InMemoryLedger.State {
         let again = check.tellsOfIt ? [] : [SubscriptionFact(again: check.leased.subscription)]
         for fact in check.findings.facts + again {
             guard catalog.apps[fact.bundleID]?.followsRenewals == true else {
-                keepUnowned(fact)
+                keepUnowned(fact, at: check.at)
                 continue
             }
             events += hear(
@@ -143,11 +143,16 @@ extension InMemoryLedger.State {
         return SubscriptionRow(subscription: subscription)
     }
 
-    private mutating func keepUnowned(_ fact: SubscriptionFact) {
+    private mutating func keepUnowned(_ fact: SubscriptionFact, at now: Timestamp) {
         let original = fact.originalTransactionID
-        if announced.unownedSubscriptions[original]?.hear(fact) == nil {
-            announced.unownedSubscriptions[original] = UnownedSubscription(fact)
-        }
+        let isNews = announced.unownedSubscriptions[original]?.hear(fact)
+        if isNews == nil { announced.unownedSubscriptions[original] = UnownedSubscription(fact) }
+        guard isNews != false, announced.unownedSubscriptions[original] != nil, view.claims[original]?.player != nil,
+            var row = subscriptions[original], row.app == StoreApp(fact.bundleID, in: fact.environment)
+        else { return }
+        row.subscription.check.dueAt = min(row.due, now)
+        row.lease = nil
+        subscriptions[original] = row
     }
 
     private mutating func hear(
@@ -167,19 +172,21 @@ extension InMemoryLedger.State {
         guard let owner = view.claims[original]?.player,
             subscriptions[original] != nil || isPreviousLetIn || isLetIn(original, in: app)
         else {
-            keepUnowned(fact)
+            keepUnowned(fact, at: now)
             return []
         }
         var row = subscriptions[original] ?? first(fact, of: owner, bringsPeriod: bringsPeriod)
         row.subscription.player = owner
         let known = subscriptions[original]?.subscription
-        var hearing = known == nil ? .changed : row.subscription.hear(fact, search, bringsPeriod: bringsPeriod)
+        let kept = known == nil ? nil : announced.unownedSubscriptions.removeValue(forKey: original)
+        var hearing =
+            known == nil ? .changed : row.subscription.hear(fact, after: kept, search, bringsPeriod: bringsPeriod)
         if let lost = row.lostRevision, isCheck || hearing != .known {
             row.subscription.tellAnew(above: lost)
             (hearing, row.lostRevision) = (.changed, nil)
         }
         var goesOn = false
-        if let known, let check { goesOn = row.subscription.end(check, before: known) }
+        if let known, let check { goesOn = row.subscription.end(check, before: known.hearing(kept)) }
         row.subscription.scheduleCheck(
             after: hearing, isCheck: isCheck, goesOn: goesOn, retryAt: check?.retryAt(of: original), at: now, jitter: 0)
         if isCheck || hearing != .known { row.lease = nil }

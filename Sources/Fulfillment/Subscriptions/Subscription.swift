@@ -112,12 +112,15 @@ public struct Subscription: Sendable, Equatable {
 
     /// Adds a fact about this subscription.
     /// - Parameters:
+    ///   - kept: earlier facts, which this subscription has not heard yet; nil if there are none.
     ///   - search: the app's policy for missed periods.
     ///   - bringsPeriod: true if the source of the fact has granted the period, or will.
     public mutating func hear(
-        _ fact: SubscriptionFact, _ search: MissedPeriodSearch = .never, bringsPeriod: Bool = true
+        _ fact: SubscriptionFact, after kept: UnownedSubscription? = nil, _ search: MissedPeriodSearch = .never,
+        bringsPeriod: Bool = true
     ) -> Hearing {
         let before = self
+        if let kept { hear(kept, search) }
         subscriptionGroupID = subscriptionGroupID ?? fact.subscriptionGroupID
         hear(willRenew: fact.willRenew, renewalProductID: fact.renewalProductID, at: fact.toldAt)
         let offered = Offered(fact, beside: told)
@@ -136,10 +139,11 @@ public struct Subscription: Sendable, Equatable {
     /// - Parameter published: the highest revision that a worker may have published.
     public mutating func tellAnew(above published: Int32) { revision = max(revision, published) + 1 }
 
-    /// Adds the facts from before the subscription had an owner. They become part of the first revision. If the facts
-    /// include a later period, workers ask Apple for that period, because the source of the facts may not have granted
-    /// it.
-    public mutating func hear(_ unowned: UnownedSubscription) {
+    /// Adds the facts from before the subscription had an owner, or from a time in which the catalog did not follow its
+    /// app. The revision stays. If the facts include a later period, workers ask Apple for that period, because the
+    /// source of the facts may not have granted it.
+    /// - Parameter search: the app's policy for missed periods.
+    public mutating func hear(_ unowned: UnownedSubscription, _ search: MissedPeriodSearch = .never) {
         let other = unowned.subscription
         guard other.bundleID == bundleID, other.environment == environment else { return }
         subscriptionGroupID = subscriptionGroupID ?? other.subscriptionGroupID
@@ -149,8 +153,16 @@ public struct Subscription: Sendable, Equatable {
         }
         let offered = Offered(other)
         guard Offered(self).isBefore(offered) else { return }
+        noteMissed(before: offered.periodBeganAt, toldAt: offered.toldAt ?? offered.periodBeganAt, search)
         notePeriods(to: offered.periodBeganAt)
         take(offered)
+    }
+
+    /// Returns the subscription with these facts; the subscription itself if there are none.
+    public func hearing(_ unowned: UnownedSubscription?) -> Subscription {
+        var other = self
+        if let unowned { other.hear(unowned) }
+        return other
     }
 
     private mutating func take(_ offered: Offered) {

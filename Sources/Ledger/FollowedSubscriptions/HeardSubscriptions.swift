@@ -11,7 +11,7 @@ struct HeardSubscriptions {
     /// Subscriptions that have had no event since a fall back of the database. The database may have published another
     /// state of them before, which it lost.
     private var fromBeforeFall: Set<StoreTransactionID>
-    /// The facts about new subscriptions from the time without an owner.
+    /// The facts from a time without an owner, or from a time in which the catalog did not follow the app.
     var unowned: [StoreTransactionID: UnownedSubscription] = [:]
     /// The first revision of each new subscription that does not start with 1.
     var firstRevisions: [StoreTransactionID: Int32] = [:]
@@ -34,17 +34,19 @@ struct HeardSubscriptions {
             guard known.bundleID == told.fact.bundleID, known.environment == told.fact.environment else { return }
             subscription = known
             subscription.player = told.owner
-            hearing = subscription.hear(told.fact, told.search, bringsPeriod: told.bringsPeriod)
+            let kept = unowned.removeValue(forKey: original)
+            hearing = subscription.hear(told.fact, after: kept, told.search, bringsPeriod: told.bringsPeriod)
             // A confirmed subscription needs no check, so no later check would publish its state again. This fact does.
             if isCheck || hearing == .confirmed, hearing != .changed, fromBeforeFall.contains(original) {
                 subscription.tellAnew(above: known.revision)
                 hearing = .changed
             }
-            if let check = told.check { goesOn = subscription.end(check, before: known) }
+            // The check may have begun before these facts came, so that its answer ends no search for their period.
+            if let check = told.check { goesOn = subscription.end(check, before: known.hearing(kept)) }
         } else {
             subscription = Subscription(
                 told.fact, player: told.owner, revision: firstRevisions[original] ?? 1, bringsPeriod: told.bringsPeriod)
-            if let before = unowned[original] { subscription.hear(before) }
+            if let before = unowned.removeValue(forKey: original) { subscription.hear(before) }
             hearing = .changed
         }
         subscription.scheduleCheck(

@@ -86,8 +86,8 @@ public struct PostgresSubscriptions: FollowedSubscriptions {
 
     public func told(of original: StoreTransactionID) async throws -> Subscription? {
         try await pool.run { session in
-            try Self.known([original], in: session).first
-                ?? UnownedSubscriptions.find([original], in: session)[original]?.subscription
+            let kept = try UnownedSubscriptions.find([original], in: session)[original]
+            return try Self.known([original], in: session).first?.hearing(kept) ?? kept?.subscription
         }
     }
 

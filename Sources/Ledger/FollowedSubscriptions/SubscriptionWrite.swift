@@ -118,7 +118,8 @@ enum SubscriptionWrite {
     }
 
     /// Writes facts in the SQL transaction of their source, after its grants, with their claims locked. A subscription
-    /// without a grant gets no row. It takes two round trips, more for new subscriptions, and none without facts.
+    /// without a grant gets no row. It takes two round trips, more for new subscriptions and for kept facts, and none
+    /// without facts.
     /// Returns the events, each with the index of its fact in `told`.
     static func write(_ told: [Told], in session: PostgresSession) throws -> [(event: OutcomeEvent, place: Int)] {
         guard !told.isEmpty else { return [] }
@@ -126,16 +127,20 @@ enum SubscriptionWrite {
         let rows = try session.execute(finding, [.identifiers(originals)])
         let columns = try FollowedColumns(rows)
         let isFromBeforeFall = try rows.column("is_from_before_fall")
+        let hasKeptFacts = try rows.column("has_kept_facts")
         var subscriptions: [StoreTransactionID: Subscription] = [:]
         var fromBeforeFall: Set<StoreTransactionID> = []
+        var withoutKeptFacts: Set<StoreTransactionID> = []
         for row in 0..<rows.count {
             guard let known = Subscription(rows, row, columns) else { continue }
             subscriptions[known.originalTransactionID] = known
             if rows.bool(row, isFromBeforeFall) == true { fromBeforeFall.insert(known.originalTransactionID) }
+            if rows.bool(row, hasKeptFacts) == false { withoutKeptFacts.insert(known.originalTransactionID) }
         }
         var heard = HeardSubscriptions(subscriptions, fromBeforeFall: fromBeforeFall)
         let new = told.map(\.fact).filter { subscriptions[$0.originalTransactionID] == nil }
-        let letIn = try UnownedSubscriptions.take(new, in: session)
+        let taking = told.map(\.fact).filter { !withoutKeptFacts.contains($0.originalTransactionID) }
+        let letIn = try UnownedSubscriptions.take(taking, in: session)
         (heard.unowned, heard.firstRevisions) = (letIn.told, letIn.firstRevisions)
         try UnownedSubscriptions.keep(new.filter { !letIn.originals.contains($0.originalTransactionID) }, in: session)
         for (place, one) in told.enumerated() {

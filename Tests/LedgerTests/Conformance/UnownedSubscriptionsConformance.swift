@@ -70,4 +70,53 @@ extension FollowedSubscriptionsConformance {
             #expect(known.state == .gracePeriod && known.graceExpiresAt == grace.graceExpiresAt)
         }
     }
+
+    @Test(
+        "a state that Apple told while the catalog lacked the app reaches a subscription's row once the app is back",
+        arguments: Implementation.allCases)
+    func stateBesideRow(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            _ = try await subject.grant("1000", original: "1000", at: -60, offset: 1)
+            _ = try await subject.grant("3000", original: "3000", at: 20, offset: 2)
+            var leased = try await subject.lease()
+            #expect(leased.map(\.originalTransactionID) == ["1000"])
+            let told = [
+                Self.fact(.revoked, original: "3000", period: 20, at: 35),
+                // Apple told these two before, about this period and about an earlier one.
+                Self.fact(.active, original: "3000", period: 20, at: 30),
+                Self.fact(.expired, original: "3000", period: -10, at: 36),
+            ]
+            let checked = try #require(leased.first)
+            #expect(try await subject.settle(checked, told, at: 38, under: Catalog(version: 1, apps: [])).isEmpty)
+            #expect(try await subject.known("3000")?.state == .active)
+            #expect(try await subject.subscriptions.told(of: "3000")?.state == .revoked)
+            leased = try await subject.lease().filter { $0.originalTransactionID == "3000" }
+            // Apple cannot be asked, or does not know the subscription.
+            let due = try #require(leased.first)
+            let events = try await subject.settle(due, [], at: 40)
+            #expect(events.map(\.subject) == ["3000"])
+            let known = try #require(try await subject.known("3000"))
+            #expect(known.state == .revoked && known.revision == 2 && known.check.dueAt == nil)
+            #expect(try await subject.lease().allSatisfy { $0.originalTransactionID != "3000" })
+        }
+    }
+
+    @Test(
+        "what Apple told while the catalog lacked the app gives way to Apple's newer answer, in one event",
+        arguments: Implementation.allCases)
+    func newerThanKept(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            _ = try await subject.grant("1000", original: "1000", at: -60, offset: 1)
+            _ = try await subject.grant("3000", original: "3000", at: 20, offset: 2)
+            let checked = try #require(try await subject.lease().first)
+            let told = [Self.fact(.billingRetry, original: "3000", period: 20, at: 35)]
+            #expect(try await subject.settle(checked, told, at: 38, under: Catalog(version: 1, apps: [])).isEmpty)
+            let due = try #require(try await subject.lease().first { $0.originalTransactionID == "3000" })
+            let events = try await subject.settle(
+                due, [Self.fact(.expired, original: "3000", period: 20, at: 39)], at: 40)
+            #expect(events.map(\.subject) == ["3000"])
+            let known = try #require(try await subject.known("3000"))
+            #expect(known.state == .expired && known.revision == 2)
+        }
+    }
 }

@@ -1,9 +1,8 @@
--- Finds the originals that get a row in subscriptions. Something is granted under them, or something is granted or
--- followed under the original that they continue. Returns the facts about them, and deletes these from
--- unowned_subscriptions. The claims are locked.
+-- Finds the originals that have or get a row in subscriptions. Something is granted or followed under them, or under
+-- the original that they continue. Returns the facts about them, and deletes these from unowned_subscriptions. The
+-- claims are locked.
 -- The first revision is above all that a lost state may have published, as in find_subscriptions.
--- $1 originals without a row in subscriptions, sorted; $2 the originals that they continue, or null; $3 apps; $4
--- environments
+-- $1 originals, sorted; $2 the originals that they continue, or null; $3 apps; $4 environments
 WITH let_in AS (
     SELECT wanted.original_transaction_id
     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
@@ -19,8 +18,8 @@ WITH let_in AS (
                 AND bundle_id = wanted.bundle_id AND environment = wanted.environment)
         OR (
             SELECT true FROM subscriptions
-            WHERE original_transaction_id = wanted.previous_id AND bundle_id = wanted.bundle_id
-                AND environment = wanted.environment
+            WHERE original_transaction_id IN (wanted.original_transaction_id, wanted.previous_id)
+                AND bundle_id = wanted.bundle_id AND environment = wanted.environment
             LIMIT 1)
 ), taken AS (
     DELETE FROM unowned_subscriptions
