@@ -17,6 +17,8 @@ swift build --build-tests "${tsan_flags[@]}"
 # Longer than what lies before it takes here, and shorter than requests wait in front of Apple.
 export TEST_HOLD_SECONDS=9
 export TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/scripts/tsan-suppressions.txt${TSAN_OPTIONS:+ $TSAN_OPTIONS}"
+# All tests of a turn at once would outlast their time limits under the sanitizer.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 failed=0
 for filter in "${turns[@]}"; do
     swift test --skip-build --disable-xctest "${tsan_flags[@]}" --filter "$filter" || failed=1
