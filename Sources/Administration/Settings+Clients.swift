@@ -2,6 +2,13 @@ import AppStore
 import Postgres
 import ReceiptdConfiguration
 
+extension Settings.Reader {
+    /// Lets libpq check the setting that it will use.
+    package mutating func askLibraries() {
+        databaseFault = { PostgresConfiguration.faults(in: $0) }
+    }
+}
+
 extension DatabaseSettings {
     /// The configuration of a command's sessions.
     package var configuration: PostgresConfiguration { configuration([:]) }

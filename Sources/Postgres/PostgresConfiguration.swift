@@ -66,8 +66,11 @@ public struct PostgresConfiguration: Sendable {
         if uri.allSatisfy(\.isWhitespace) { return "is empty" }
         do {
             let options = try ConnectionString.parse(uri)
-            // libpq checks the port only when it connects. With an unescaped "/" or "@" in a password, part of the
-            // password can become the port.
+            // libpq checks the mode and the port only when it connects. With an unescaped "/" or "@" in a password, part
+            // of the password can become the port.
+            if let mode = options["sslmode"], !mode.isEmpty, !tlsModes.contains(mode) {
+                return "has an sslmode that is none of \(tlsModes.joined(separator: ", "))"
+            }
             let ports = (options["port"] ?? "").split(separator: ",")
             let valid = ports.allSatisfy { UInt16($0).map { $0 > 0 } ?? false }
             return valid ? nil : "has a port that is not a number from 1 to 65535"
@@ -75,6 +78,8 @@ public struct PostgresConfiguration: Sendable {
             return error.message
         }
     }
+
+    private static let tlsModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
     /// Returns libpq's parameters, by keyword.
     func parameters() throws(PostgresError) -> [String: String] {

@@ -135,6 +135,7 @@ struct ErrorTests {
         arguments: [
             "postgresql://user:topsecret%zz@h/d", "postgresql://h/d?topsecret=1", "topsecret", "host='topsecret",
             "postgresql://[topsecret", "postgresql://user:topsecret/x@h:5/d", "  ", "postgresql://h:99999/",
+            "postgresql://h/d?sslmode=topsecret",
         ])
     func faults(uri: String) throws {
         let fault = try #require(PostgresConfiguration.faults(in: uri))
@@ -145,7 +146,7 @@ struct ErrorTests {
         "libpq's two forms of connection string have no fault",
         arguments: [
             "postgresql://u:p@h1:5432,h2:5433/d?application_name=x&target_session_attrs=any", "host=h port=5 dbname=d",
-            "postgres://", "postgresql:///d?host=/run/postgresql",
+            "postgres://", "postgresql:///d?host=/run/postgresql", "postgres://h/d?sslmode=", "sslmode=verify-full",
         ])
     func noFaults(uri: String) {
         #expect(PostgresConfiguration.faults(in: uri) == nil)

@@ -30,6 +30,8 @@ extension Settings {
             let clients = KafkaClientProperties(settings: kafka)
             return clients.consumer.refusal(of: .consumer) ?? clients.producer.refusal(of: .producer)
         }
+        /// Returns the reason why libpq cannot read a connection URI, without any part of it; nil if libpq can read it.
+        package var databaseFault: @Sendable (String) -> String? = { _ in nil }
 
         package init(environment: [String: String], file: String? = nil) {
             self.environment = environment
@@ -84,6 +86,9 @@ extension Settings {
         private func readDatabase(_ checks: inout SettingsChecks, into database: inout DatabaseSettings) {
             let requirement = "a URI that begins with postgresql:// or postgres://"
             checks.read(.databaseURL, into: &database.url, mustBe: requirement) { DatabaseSettings.uri($0) }
+            if !database.url.value.isEmpty, let fault = databaseFault(database.url.value) {
+                checks.fail(.databaseURL, fault)
+            }
             checks.integer(.databasePoolSize, into: &database.poolSize, in: SettingsLimits.poolSize)
             checks.choice(
                 .databasePreparedStatements, into: &database.usesPreparedStatements, [("on", true), ("off", false)])

@@ -1,3 +1,4 @@
+import Administration
 import ArgumentParser
 import Foundation
 import Logging
@@ -13,9 +14,10 @@ struct SettingsOptions: ParsableArguments {
     func read(
         requiring required: Set<Settings.Requirement>, telling kinds: Set<SettingsWarning.Kind>
     ) throws(SettingsFaults) -> Settings {
-        let settings = try Settings.Reader(environment: ProcessInfo.processInfo.environment, file: config)
-            // A command that needs no service grants nothing, so it may trust the samples' roots.
-            .read(requiring: required, trustingSampleRoots: required.isEmpty)
+        var reader = Settings.Reader(environment: ProcessInfo.processInfo.environment, file: config)
+        reader.askLibraries()
+        // A command that needs no service grants nothing, so it may trust the samples' roots.
+        let settings = try reader.read(requiring: required, trustingSampleRoots: required.isEmpty)
         for warning in settings.warnings where kinds.contains(warning.kind) { printError(warning.description) }
         return settings
     }

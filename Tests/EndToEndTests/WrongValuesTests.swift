@@ -1,0 +1,29 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    private static let commands = [["run"], ["check"], ["migrate"], ["parked", "list"], ["console"], ["intake"]]
+
+    /// Expects exit code 78 of each command, and one line that names the setting and shows no password.
+    private func expectFault(of setting: String, _ value: String) async throws {
+        let sound = [
+            "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "DATABASE_URL": "postgresql://nobody:hush@127.0.0.1:1/none",
+        ]
+        for command in Self.commands {
+            let ending = try await Program.run(command, environment: sound.merging([setting: value]) { $1 })
+            #expect(ending.code == 78, "\(command) \(value): \(ending)")
+            #expect(ending.errors.hasPrefix("\(setting): "), "\(command) \(value): \(ending)")
+            #expect(!ending.errors.contains("hush") && ending.errors.count { $0 == "\n" } == 1, "\(ending)")
+        }
+    }
+
+    @Test(
+        "a DATABASE_URL that libpq cannot read ends every command with 78, and is not shown",
+        arguments: [
+            "postgresql://u:hush@127.0.0.1:1/db?sslmod=require", "postgresql://u:hush@h:99999/d",
+            "postgresql://u:hush%zz@h/d", "postgresql://u:hush@127.0.0.1:1/d?sslmode=hush",
+        ])
+    func malformedDatabaseURL(uri: String) async throws {
+        try await expectFault(of: "DATABASE_URL", uri)
+    }
+}
