@@ -3,9 +3,10 @@ import Postgres
 import ReceiptdConfiguration
 
 extension Settings.Reader {
-    /// Lets libpq check the setting that it will use.
+    /// Lets libpq and the TLS library check the settings that they will use.
     package mutating func askLibraries() {
         databaseFault = { PostgresConfiguration.faults(in: $0) }
+        holdsCertificates = { AppStore.AppleSettings.holdsCertificates(caFile: $0) }
     }
 }
 

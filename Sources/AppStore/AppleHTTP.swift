@@ -22,6 +22,11 @@ extension HTTPClient {
     }
 }
 
+extension AppleSettings {
+    /// Returns true if TLS can use the PEM certificates of the file at `path`.
+    public static func holdsCertificates(caFile path: String) -> Bool { HTTPClient.holdsCertificates(path) }
+}
+
 extension HTTPFailure {
     var troubleKind: AppleAnswer.TroubleKind {
         switch self {

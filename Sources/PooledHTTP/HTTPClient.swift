@@ -49,6 +49,11 @@ public final class HTTPClient: Sendable {
             connectTimeout: Self.amount(min(Self.maximumConnectSeconds, settings.timeoutSeconds)), tls: tls)
     }
 
+    /// Returns true if a client can use the PEM certificates of the file at `path` as its roots.
+    public static func holdsCertificates(_ path: String) -> Bool {
+        (try? tls(rootsAt: path)) != nil
+    }
+
     private static func tls(rootsAt path: String?) throws(NoCertificates) -> NIOSSLContext {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12

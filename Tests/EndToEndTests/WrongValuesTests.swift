@@ -26,4 +26,11 @@ extension EndToEnd {
     func malformedDatabaseURL(uri: String) async throws {
         try await expectFault(of: "DATABASE_URL", uri)
     }
+
+    @Test(
+        "an APPLE_CA_FILE without a certificate ends every command with 78",
+        arguments: ["/dev/null", "/etc/hostname"])
+    func noCertificates(path: String) async throws {
+        try await expectFault(of: "APPLE_CA_FILE", path)
+    }
 }

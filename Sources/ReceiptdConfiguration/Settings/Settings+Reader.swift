@@ -32,6 +32,8 @@ extension Settings {
         }
         /// Returns the reason why libpq cannot read a connection URI, without any part of it; nil if libpq can read it.
         package var databaseFault: @Sendable (String) -> String? = { _ in nil }
+        /// Returns true if TLS can use the certificates of the file at a path.
+        package var holdsCertificates: @Sendable (String) -> Bool = { _ in true }
 
         package init(environment: [String: String], file: String? = nil) {
             self.environment = environment
@@ -106,6 +108,9 @@ extension Settings {
             checks.decimal(
                 .appleMaxRequestsPerSecond, into: &apple.maxRequestsPerSecond, in: SettingsLimits.maxRequestsPerSecond)
             checks.readableFile(.appleCAFile, into: &apple.caFile)
+            if let path = apple.caFile, !holdsCertificates(path) {
+                checks.fail(.appleCAFile, "no PEM certificate can be read from the file")
+            }
             checks.readableFile(.appleRootCertificatesFile, into: &apple.rootCertificatesFile)
             if let path = apple.rootCertificatesFile {
                 checks.roots(.appleRootCertificatesFile, at: path, into: &apple.roots)
