@@ -162,6 +162,16 @@ struct SettingsTests {
         #expect(try withFile("# nothing\nkafka:\n") { settingsFaults([:], file: $0) }.isEmpty)
     }
 
+    @Test("an unknown section of a settings file is a fault even without keys")
+    func emptySections() throws {
+        let faults = try withFile("kafak:\nbogus: {}\nlog: {}\nhttp: ~\n") { settingsFaults([:], file: $0) }
+        #expect(faults.map { "\($0.setting) \($0.line ?? 0)" } == ["kafak 1", "bogus 2"])
+        #expect(
+            faults.map(\.message) == [
+                "there is no section of this name: is kafka meant?", "there is no section of this name",
+            ])
+    }
+
     static let bad: [(String, [String])] = [
         ("KAFKA_BOOTSTRAP_SERVERS", [",", "a:b", "a:0", "a:70000", "a b:1", ":9092", "a:1,,b:1"]),
         ("KAFKA_GROUP_ID", [String(repeating: "g", count: 256), "a\nb"]),

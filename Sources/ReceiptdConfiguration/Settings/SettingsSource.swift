@@ -66,10 +66,23 @@ struct SettingsSource {
         }
         guard let root = document.root else { return }
         for section in entries(of: root, called: "the settings file") {
-            for entry in entries(of: section.value, called: ShownText.plain(section.name)) {
-                add(entry, path: "\(section.name).\(entry.name)")
-            }
+            let known = faults.count
+            let entries = entries(of: section.value, called: ShownText.plain(section.name))
+            for entry in entries { add(entry, path: "\(section.name).\(entry.name)") }
+            // Otherwise the keys of an unknown section are the faults.
+            if entries.isEmpty, faults.count == known { requireSection(section) }
         }
+    }
+
+    /// Adds a fault if no setting is in a section of this name.
+    private mutating func requireSection(_ section: YAMLEntry) {
+        let names = Set(SettingName.namesByPath.keys.map { String($0.prefix { $0 != "." }) })
+        guard !names.contains(section.name) else { return }
+        let near = NearName.nearest(to: section.name, among: names.sorted())
+        let question = near.map { ": is \($0) meant?" } ?? ""
+        faults.append(
+            SettingsFault(
+                section.name, "there is no section of this name" + question, line: section.position.line))
     }
 
     /// Returns the keys of a mapping. A section without any key is allowed.
