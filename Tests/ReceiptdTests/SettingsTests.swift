@@ -192,7 +192,7 @@ struct SettingsTests {
         // The last value is the path of this source file, which has no certificate.
         ("APPLE_ROOT_CERTIFICATES_FILE", ["/nowhere/roots.pem", "/", #filePath]),
         ("RETRY_INITIAL_DELAY_SECONDS", ["-0.1", "604801"]),
-        ("RETRY_MAX_DELAY_SECONDS", ["0.4", "x"]),
+        ("RETRY_MAX_DELAY_SECONDS", ["-1", "x"]),
         ("RETRY_DOUBT_SECONDS", ["-1"]),
         ("RETRY_PARK_AFTER_SECONDS", ["soon"]),
         ("MAX_IN_FLIGHT", ["0", "100001"]),
@@ -237,7 +237,8 @@ struct SettingsTests {
     static let good: [(String, [String])] = [
         ("KAFKA_BOOTSTRAP_SERVERS", ["a", "[::1]:9092", "[::1]", "SSL://a:9093", "a:1 , b:2"]),
         ("RETRY_DOUBT_SECONDS", ["0", "0.0"]),
-        ("RETRY_INITIAL_DELAY_SECONDS", ["0", "300"]),
+        ("RETRY_INITIAL_DELAY_SECONDS", ["0", "300", "301"]),
+        ("RETRY_MAX_DELAY_SECONDS", ["0", "0.4"]),
         ("HTTP_PORT", ["0", "65535"]),
         ("KAFKA_OUTCOMES_TOPIC", ["a", "A.b_c-9", String(repeating: "t", count: 249)]),
         ("LOG_LEVEL", Logger.Level.allCases.map(\.rawValue)),
@@ -247,6 +248,22 @@ struct SettingsTests {
     @Test("values at the edges of the allowed range are accepted", arguments: good)
     func goodValues(name: String, values: [String]) {
         for value in values { #expect(settingsFaults([name: value]).isEmpty, "\(value)") }
+    }
+
+    @Test("a retry delay that is given alone moves the other's default, and two contrary delays are a fault")
+    func retryDelays() throws {
+        for (initial, maximum, expected) in [
+            ("", "0.2", RetryDelay(initialSeconds: 0.2, maximumSeconds: 0.2)),
+            ("", "2", RetryDelay(initialSeconds: 0.5, maximumSeconds: 2)),
+            ("400", "", RetryDelay(initialSeconds: 400, maximumSeconds: 400)),
+            ("2", "", RetryDelay(initialSeconds: 2, maximumSeconds: 300)),
+            ("0.2", "0.2", RetryDelay(initialSeconds: 0.2, maximumSeconds: 0.2)),
+        ] {
+            let environment = ["RETRY_INITIAL_DELAY_SECONDS": initial, "RETRY_MAX_DELAY_SECONDS": maximum]
+            #expect(try Settings.Reader(environment: environment).read(requiring: []).retry.delay == expected)
+        }
+        let contrary = ["RETRY_INITIAL_DELAY_SECONDS": "0.5", "RETRY_MAX_DELAY_SECONDS": "0.2"]
+        #expect(settingsFaults(contrary).map(\.setting) == ["RETRY_MAX_DELAY_SECONDS"])
     }
 
     @Test("all faults are reported together, in the documentation's order")

@@ -138,7 +138,13 @@ extension Settings {
             checks.decimal(.retryParkAfterSeconds, into: &retry.parkAfterSeconds, in: seconds)
             checks.integer(
                 .parkedUnprovenMegabytes, into: &retry.unprovenMegabytes, in: SettingsLimits.parkedMegabytes)
-            if retry.delay.maximumSeconds < retry.delay.initialSeconds {
+            guard retry.delay.maximumSeconds < retry.delay.initialSeconds else { return }
+            // A default gives way to the delay that is given.
+            if !checks.isSet(.retryInitialDelaySeconds) {
+                retry.delay.initialSeconds = retry.delay.maximumSeconds
+            } else if !checks.isSet(.retryMaxDelaySeconds) {
+                retry.delay.maximumSeconds = retry.delay.initialSeconds
+            } else {
                 let initial = SettingName.retryInitialDelaySeconds.rawValue
                 checks.fail(.retryMaxDelaySeconds, "must not be less than \(initial)")
             }
