@@ -55,12 +55,16 @@ public struct ProofReader: Sendable {
             return .malformed(error.rawValue)
         }
         let purchase = receipt.purchase
+        let signedAt = purchase.hasUnreadablePurchaseTime ? nil : purchase.purchasedAt
+        // Without a readable time of purchase, receiptd cannot tell whether the certificates were valid then.
         let isProven =
-            receipt.signature.flatMap(TransactionSignature.init)?
-            .isProven(over: receipt.purchaseInfo, at: purchase.purchasedAt, chains: chains) ?? false
+            signedAt.flatMap { time in
+                receipt.signature.flatMap(TransactionSignature.init)?
+                    .isProven(over: receipt.purchaseInfo, at: time, chains: chains)
+            } ?? false
         var reading = LocalReceipt(
             style: .transactionReceipt, bundleID: receipt.bundleID, appAppleID: receipt.appAppleID,
-            environment: receipt.environment, creationDate: purchase.purchasedAt, purchases: [purchase],
+            environment: receipt.environment, creationDate: signedAt, purchases: [purchase],
             kinds: [nil], unreadablePurchases: 0, holdsAutoRenewable: purchase.expiresAt != nil,
             signature: isProven ? .proven : .notProvable(.transactionSignature))
         reading.hasUnreadableFields = receipt.hasUnreadableFields

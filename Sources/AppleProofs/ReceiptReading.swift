@@ -3,8 +3,8 @@ import NamesAndTimes
 
 /// A receipt, as far as receiptd can read it without asking Apple.
 public enum ReceiptReading: Sendable, Equatable {
-    /// The bytes are not a receipt, or the receipt has no signer or no creation date. The text says why, without any of
-    /// the content.
+    /// The bytes are not a receipt, or the receipt has no signer, or an app receipt has no creation date, or a
+    /// transaction receipt names no transaction or product. The text says why, without any of the content.
     case malformed(String)
     case read(LocalReceipt)
 }
@@ -25,8 +25,8 @@ public struct LocalReceipt: Sendable, Equatable {
     /// only the sandbox, in its unsigned part. So it is never known to be of Production.
     public var environment: StoreEnvironment?
     /// The time at which the signature must be valid: an app receipt's creation date, or a transaction receipt's
-    /// purchase time.
-    public var creationDate: Timestamp
+    /// purchase time; nil if a transaction receipt has no readable purchase time.
+    public var creationDate: Timestamp?
     /// The purchases in the receipt's own order. An id may be repeated.
     public var purchases: [StorePurchase]
     /// The kinds of the purchases' products, in the order of `purchases`; nil for a purchase without a kind.
@@ -34,7 +34,8 @@ public struct LocalReceipt: Sendable, Equatable {
     /// The number of rows that receiptd cannot read as purchases. Apple can read them.
     public var unreadablePurchases: Int
     /// True if another field on which verdicts depend is unreadable. In an app receipt, that is Apple's number of the
-    /// app. In a transaction receipt, it is also the original transaction, the expiry or the cancellation date.
+    /// app. In a transaction receipt, it is also the original transaction, the quantity, the purchase time, the
+    /// expiry or the cancellation date.
     var hasUnreadableFields = false
     public var holdsAutoRenewable: Bool
     /// True if Xcode or its test server issued the receipt. Apple does not sign a local receipt.

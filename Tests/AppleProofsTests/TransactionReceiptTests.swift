@@ -122,11 +122,10 @@ struct TransactionReceiptTests {
             }
         }
         for (name, value) in [
-            ("transaction-id", nil), ("product-id", nil), ("quantity", "0"), ("quantity", "4294967297"),
-            ("purchase-date-ms", nil), ("transaction-id", ""),
+            ("transaction-id", nil), ("product-id", nil), ("transaction-id", ""), ("transaction-id", "x"),
+            ("product-id", ""),
         ] as [(String, String?)] {
             var made = TestTransactionReceipt()
-            made.info["purchase-date"] = nil
             made.info[name] = value
             let reading = reader.readReceipt(try made.signed(by: try authority()))
             #expect(reading == .malformed("the receipt names no purchase"), "\(name)")
@@ -137,7 +136,8 @@ struct TransactionReceiptTests {
         "a transaction receipt with an unreadable field is not complete",
         arguments: [
             ("cancellation-date", "yesterday"), ("cancellation-date-ms", "soon"), ("expires-date", "soon"),
-            ("app-item-id", "x"),
+            ("app-item-id", "x"), ("quantity", "0"), ("quantity", "4294967297"), ("quantity", "three"),
+            ("quantity", ""),
         ])
     func unreadable(name: String, value: String) throws {
         let authority = try authority()
@@ -155,5 +155,40 @@ struct TransactionReceiptTests {
             return
         }
         #expect(bent.asReceipt == nil)
+    }
+
+    @Test("an unreadable quantity is named, and its purchase keeps its id and product")
+    func unreadableQuantity() throws {
+        let authority = try authority()
+        var made = TestTransactionReceipt()
+        made.info["purchase-date-ms"] = "1430467200000"
+        made.info["quantity"] = "0"
+        let receipt = try #require(reader(authority).readReceipt(try made.signed(by: authority)).receipt)
+        let purchase = try #require(receipt.purchases.first)
+        #expect(purchase.transactionID == "470000000000002" && purchase.productID == "com.example.castle.gems.100")
+        #expect(purchase.unreadable == ["quantity"] && !purchase.hasUnreadablePurchaseTime)
+        #expect(receipt.creationDate == Timestamp(milliseconds: 1_430_467_200_000))
+    }
+
+    @Test(
+        "a transaction receipt without a readable time of purchase is not provable, and not complete",
+        arguments: [nil, "", "soon", "2013-05-01 08:00:00 Etc/Mars"] as [String?])
+    func unreadablePurchaseDate(text: String?) throws {
+        let authority = try authority()
+        var made = TestTransactionReceipt(environment: "Sandbox")
+        made.info["purchase-date-ms"] = text == nil ? nil : "soon"
+        made.info["purchase-date"] = text
+        let bytes = try made.signed(by: authority)
+        let receipt = try #require(reader(authority).readReceipt(bytes).receipt)
+        #expect(receipt.creationDate == nil && receipt.signature == .notProvable(.transactionSignature))
+        #expect(receipt.purchases.map(\.transactionID) == ["470000000000002"])
+        #expect(receipt.purchases.first?.hasUnreadablePurchaseTime == true)
+        guard case .read(let content?, .notProvable, nil) = reader(authority).parse(receipt: bytes) else {
+            Issue.record("it was not read, or is provable")
+            return
+        }
+        #expect(!content.isComplete && content.signedAt == nil && content.asReceipt == nil)
+        let examined = reader(authority).examine(Array(Base64.encode(bytes).utf8))
+        #expect(examined.kind == .ios6Receipt && examined.signedAt == nil && examined.isSound)
     }
 }

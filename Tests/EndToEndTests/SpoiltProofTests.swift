@@ -51,6 +51,66 @@ extension EndToEnd {
         try await examined()
     }
 
+    @Test("Apple decides about an iOS 6 receipt with an unreadable quantity or time; `proof` says so offline")
+    func unreadableTransactionReceipts() async throws {
+        let unread = [
+            "480000000000021": try unreadable("480000000000021", [(#""quantity" = "1""#, #""quantity" = "one""#)]),
+            "480000000000023": try unreadable(
+                "480000000000023", [(#""purchase-date-ms""#, #""purchase-date-s""#), ("Etc/GMT", "Etc/Mars")]),
+        ]
+        try await Testbed.run(settings: ["LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0"]) { bed in
+            try bed.startWorker()
+            try await bed.submit(unread.map { record(of: $0, $1) })
+            try await bed.outcomes.until("both are answered") { $0.events.count >= unread.count }
+            let events = bed.outcomes.content.events
+            for (transaction, receipt) in unread {
+                let event = try #require(events.first { $0.json["submission_id"]?.string == "s-\(transaction)" })
+                #expect(event.type == "receipt.granted")
+                #expect(event.json["transaction_id"]?.string == transaction)
+                #expect(event.json["quantity"] == .number("1"))
+                #expect(event.json["purchased_at"]?.string == "2026-05-01T10:00:00.000Z")
+                #expect(bed.apple.requests(receiptData: receipt) == 1)
+            }
+        }
+        try await expectReport([
+            (unread["480000000000021"], "asks_apple", ["quantity"]),
+            (unread["480000000000023"], "asks_apple", ["purchase_date_ms"]),
+        ])
+    }
+
+    /// Returns the transaction's iOS 6 receipt with other texts in the list of its purchase.
+    private func unreadable(_ transaction: String, _ changes: [(String, String)]) throws -> String {
+        let receipt = try #require(Base64.decode(Receipts.single(transaction).utf8))
+        let outer = String(decoding: receipt, as: UTF8.self)
+        let tail = outer.components(separatedBy: #""purchase-info" = ""#).last
+        let encoded = try #require(tail?.split(separator: "\"").first)
+        let info = String(decoding: try #require(Base64.decode(encoded.utf8)), as: UTF8.self)
+        let changed = changes.reduce(info) { $0.replacing($1.0, with: $1.1) }
+        #expect(changed != info)
+        return Base64.encode(Array(outer.replacing(encoded, with: Base64.encode(Array(changed.utf8))).utf8))
+    }
+
+    private func expectReport(_ cases: [(receipt: String?, outcome: String, unreadable: [String])]) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("proofs-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for (receipt, outcome, unreadable) in cases {
+            let file = folder.appendingPathComponent("proof").path
+            try #require(receipt).write(toFile: file, atomically: true, encoding: .utf8)
+            let catalog = Seeds.directory.appendingPathComponent("catalog.yaml").path
+            let ending = try await Program.run(
+                ["proof", file, "--json", "--catalog", catalog, "--bundle", Receipts.castle])
+            #expect(ending.code == 0, "\(ending)")
+            let json = try JSONParser.parse(Array(ending.output.utf8)).value
+            #expect(json["kind"]?.string == "ios6_receipt" && json["signature"]?.string == "not_proven")
+            #expect(json["verdict"]?["outcome"]?.string == outcome)
+            let purchase = json["transactions"]?.array?.first
+            #expect(purchase?["unreadable"]?.array?.compactMap(\.string) == unreadable, "\(ending)")
+            #expect((purchase?["quantity"] == nil) == unreadable.contains("quantity"))
+            #expect((purchase?["purchased_at"] == nil) == unreadable.contains("purchase_date_ms"))
+        }
+    }
+
     private func record(of transaction: String, _ proof: String) -> PlannedRecord {
         var json = JSONWriter()
         json.beginObject()

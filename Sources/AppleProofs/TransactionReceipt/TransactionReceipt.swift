@@ -38,24 +38,27 @@ struct TransactionReceipt {
             (fields["app-item-id"] ?? "").isEmpty != (appAppleID == nil)
             || (fields["original-transaction-id"] ?? "").isEmpty
                 != (fields["original-transaction-id"].flatMap { TransactionIDText.read($0) } == nil)
-            || fields.isTold(StorePurchase.expiryKeys) && purchase.expiresAt == nil
+            || !purchase.unreadable.isEmpty || fields.isTold(StorePurchase.expiryKeys) && purchase.expiresAt == nil
             || fields.isTold(StorePurchase.cancellationKeys) && purchase.cancelledAt == nil
     }
 }
 
 extension StorePurchase {
+    /// Returns nil if the transaction or the product is missing or unreadable. An unreadable quantity or purchase time
+    /// is named as in Apple's answer, and its property has a meaningless value.
     fileprivate init?(purchaseInfo fields: PropertyList) {
         guard let transactionID = fields["transaction-id"].flatMap({ TransactionIDText.read($0) }),
-            let productID = fields["product-id"].flatMap({ ReceiptText.identifier($0) }),
-            let quantity = Int32(fields["quantity"] ?? "1"), quantity >= 1,
-            let purchasedAt = fields.date("purchase-date-ms", orText: "purchase-date")
+            let productID = fields["product-id"].flatMap({ ReceiptText.identifier($0) })
         else { return nil }
+        let quantity = Int32(fields["quantity"] ?? "1").flatMap { $0 >= 1 ? $0 : nil }
+        let purchasedAt = fields.date("purchase-date-ms", orText: "purchase-date")
         let original = fields["original-transaction-id"].flatMap { TransactionIDText.read($0) }
         self.init(
             transactionID: transactionID, originalTransactionID: original ?? transactionID, productID: productID,
-            quantity: quantity, purchasedAt: purchasedAt,
+            quantity: quantity ?? 1, purchasedAt: purchasedAt ?? Timestamp(milliseconds: 0),
             expiresAt: fields.date(Self.expiryKeys[0], orText: Self.expiryKeys[1]),
             cancelledAt: fields.date(Self.cancellationKeys[0], orText: Self.cancellationKeys[1]))
+        unreadable = (quantity == nil ? ["quantity"] : []) + (purchasedAt == nil ? ["purchase_date_ms"] : [])
         webOrderLineItemID = fields["web-order-line-item-id"].flatMap { ReceiptText.identifier($0) }
         if isRestoredCopy {
             originalPurchasedAt = fields.date("original-purchase-date-ms", orText: "original-purchase-date")
