@@ -1,28 +1,35 @@
-/// Chooses a few of the receipts that receiptd refused, evenly over time. A worker later checks the chosen receipts
-/// with Apple. So a flood of forgeries uses little of the request budget. Times are monotonic seconds.
+/// Chooses a few of the receipts that receiptd refused: the first ones, up to a set number in any 60 seconds. A worker
+/// later checks the chosen receipts with Apple. So a flood of forgeries uses little of the request budget. Times are
+/// monotonic seconds.
 public struct RefusalSampling: Sendable {
-    /// The seconds between two checks of one player's receipts, so that one forger does not use up all checks.
-    static let secondsOfPlayer = 60.0
+    /// The seconds in which the set number of receipts is checked, and one receipt of each player, so that one forger
+    /// does not use up all checks.
+    static let windowSeconds = 60.0
 
-    /// The seconds between two checks; nil if no receipt is checked.
-    private let spacing: Double?
-    private var dueAt = -Double.infinity
-    private var players: [PlayerID: Double] = [:]
+    /// The most checks in any 60 seconds, and so the most checks to remember; 0 if no receipt is checked.
+    private let perMinute: Int
+    /// The times of the checks of the last 60 seconds or longer, the oldest first.
+    private var times: [Double] = []
+    /// The players of these checks, in the same order.
+    private var players: [PlayerID] = []
 
-    public init(perMinute: Int) {
-        spacing = perMinute > 0 ? 60 / Double(perMinute) : nil
-    }
+    public init(perMinute: Int) { self.perMinute = max(perMinute, 0) }
 
     /// Returns whether the next check may begin. `take` decides whether it may be a check of a given player's receipt.
-    public func isDue(now: Double) -> Bool { spacing != nil && now >= dueAt }
+    public func isDue(now: Double) -> Bool {
+        guard times.count >= perMinute else { return true }
+        return times.first.map { now - $0 >= Self.windowSeconds } ?? false
+    }
 
     /// Begins a check of this player's receipt, and returns true. Returns false if no check of it may begin now.
     public mutating func take(_ player: PlayerID, now: Double) -> Bool {
-        guard let spacing, isDue(now: now) else { return false }
-        players = players.filter { now - $0.value < Self.secondsOfPlayer }
-        guard players[player] == nil else { return false }
-        players[player] = now
-        dueAt = now + spacing
+        guard isDue(now: now) else { return false }
+        let past = times.prefix { now - $0 >= Self.windowSeconds }.count
+        times.removeFirst(past)
+        players.removeFirst(past)
+        guard !players.contains(player) else { return false }
+        times.append(now)
+        players.append(player)
         return true
     }
 }

@@ -4,16 +4,19 @@ import Testing
 
 @Suite("Sampling of refused receipts for Apple")
 struct RefusalSamplingTests {
-    @Test("refused receipts are sampled evenly, up to the set number a minute")
-    func evenly() {
+    @Test("in any 60 seconds the set number of refused receipts is sampled, and several of them at once")
+    func window() {
         var sampling = RefusalSampling(perMinute: 6)
-        var taken: [Int] = []
-        for second in 0..<60 {
-            for player in 0..<100 where sampling.take(PlayerID("\(second) \(player)"), now: Double(second)) {
-                taken.append(second)
+        func taken(_ seconds: Range<Int>, players: Int) -> [Int] {
+            seconds.flatMap { second in
+                (0..<players).filter { sampling.take(PlayerID("\(second) \($0)"), now: Double(second)) }
+                    .map { _ in second }
             }
         }
-        #expect(taken == [0, 10, 20, 30, 40, 50])
+        #expect(taken(0..<1, players: 2) == [0, 0])
+        #expect(taken(20..<60, players: 100) == [20, 20, 20, 20])
+        #expect(!sampling.isDue(now: 59.9) && sampling.isDue(now: 60))
+        #expect(taken(60..<200, players: 100) == [60, 60, 80, 80, 80, 80, 120, 120, 140, 140, 140, 140, 180, 180])
     }
 
     @Test("at most one receipt a minute is sampled from one player")
