@@ -84,7 +84,7 @@ extension Model {
         let isOver = purchase.expiresAt.map { $0 <= told } ?? false
         guard !isOver, !purchase.isFamilyShared else { return [] }
         let isCertain =
-            refunds(of: purchase).isEmpty && !purchase.isUpgraded && app.status(purchase.productID) == .active
+            !isRefunded(purchase.goods) && !purchase.isUpgraded && app.status(purchase.productID) == .active
             && !app.changed.contains(purchase.productID) && players.count == 1
         return players.map { Claim(player: $0, isCertain: isCertain, submission: nil) }
     }

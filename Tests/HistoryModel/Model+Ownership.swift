@@ -71,7 +71,7 @@ extension Model {
 
     /// Returns true if Apple refunded any copy of the goods. The refund revokes the grant, after which the worker may
     /// grant the goods again (`already_granted`).
-    private func isRefunded(_ goods: String) -> Bool {
+    func isRefunded(_ goods: String) -> Bool {
         facts.purchases.values.contains { $0.goods == goods && !$0.refunds.isEmpty }
     }
 
