@@ -71,7 +71,8 @@ public struct PostgresConfiguration: Sendable {
             if let mode = options["sslmode"], !mode.isEmpty, !tlsModes.contains(mode) {
                 return "has an sslmode that is none of \(tlsModes.joined(separator: ", "))"
             }
-            let ports = (options["port"] ?? "").split(separator: ",")
+            // libpq skips blanks around each port.
+            let ports = (options["port"] ?? "").split(separator: ",").map { $0.filter { !$0.isWhitespace } }
             let valid = ports.allSatisfy { UInt16($0).map { $0 > 0 } ?? false }
             return valid ? nil : "has a port that is not a number from 1 to 65535"
         } catch {

@@ -147,6 +147,7 @@ struct ErrorTests {
         arguments: [
             "postgresql://u:p@h1:5432,h2:5433/d?application_name=x&target_session_attrs=any", "host=h port=5 dbname=d",
             "postgres://", "postgresql:///d?host=/run/postgresql", "postgres://h/d?sslmode=", "sslmode=verify-full",
+            "postgresql://h1,h2:5432 ",
         ])
     func noFaults(uri: String) {
         #expect(PostgresConfiguration.faults(in: uri) == nil)
