@@ -14,7 +14,7 @@ enum Feature: String, CaseIterable, Sendable {
     case kills, freezes, secondWorker, stops
     case slowApple, failingApple, emptyAnswers, unknownAtApple, hopelessReceipts, awayApple, limitingApple
     case putBacks, cuts, hangs, brokerTrouble
-    case operators, transfers, catalogChanges, erasures, redrives
+    case operators, transfers, catalogChanges, erasures, redrives, dailyLimits, unlistedPurchases
     // These features are about the passing of time.
     case longWaits, shortWaits
 }

@@ -26,11 +26,16 @@ extension Drawing {
         // Apps 2 to 4 use account tokens. Their purchases have the payer's token, unless the feature `tokens` chooses
         // another.
         var token = app >= 2 ? 1 : 0
-        if may(.tokens, 40) { token = chance.pick([0, 1, 2]) }
+        if may(.tokens, 50) { token = chance.pick([0, 1, 2]) }
         choices["token"] = token
         if Self.subscriptions.contains(product), may(.trials, 40) { choices["trial"] = 1 }
-        if token != 0, may(.boundAccounts, 40) {
-            _ = add(.bind, ["app": app, "token": account + token - 1, "player": account + chance.pick([0, 0, 0, 1])])
+        if token != 0, may(.boundAccounts, 60) {
+            add(
+                .bind,
+                [
+                    "app": app, "token": account + token - 1, "player": account + chance.pick([0, 0, 0, 1]),
+                    "corrected": chance.below(2),
+                ])
         }
         if product == 2, may(.familySharing, 30) { choices["family"] = 1 }
         let number = add(.buy, choices)
@@ -40,7 +45,7 @@ extension Drawing {
         // Apple changes a third of the purchases later, and most subscriptions more than once.
         let (index, isPlan) = (bought.count - 1, Self.subscriptions.contains(product))
         for _ in 0..<(isPlan ? 3 : 1) where chance.percent(isPlan ? 70 : 30) { owed.append { $0.trade(of: index) } }
-        guard !may(.unsubmitted, 40) else { return }
+        guard !may(.unsubmitted, 60) else { return }
         take()
         if !taken.isEmpty { submit() }
     }
@@ -53,28 +58,33 @@ extension Drawing {
         return 0
     }
 
-    /// Adds a change that Apple makes to a purchase. It tries the possible changes in random order, until one adds a
-    /// step.
+    /// Adds a change that Apple makes to a purchase.
     mutating func trade(of index: Int? = nil) {
         guard let index = index ?? recent(Array(bought.indices)) else { return buy() }
         let subject = bought[index]
-        var left: [(inout Drawing) -> Void] = [
+        var all: [(inout Drawing) -> Void] = [
             { $0.refund(index) }, { $0.request(subject) },
-            {
-                guard subject.product == 2, $0.may(.restores, 50) else { return }
-                $0.goesOn(subject, $0.add(.restore, ["of": subject.number]))
-            },
+            { $0.restore(subject) },
             { if $0.may(.lateNews, 20) { $0.add(.deliver, ["order": $0.chance.below(2)]) } },
         ]
         if Self.subscriptions.contains(subject.product) {
             for _ in 0..<2 {
-                left += [
+                all += [
                     { $0.prefer(index) }, { $0.renew(subject) }, { $0.change(subject) }, { $0.end(subject) },
                 ]
             }
         }
-        let before = steps.count
-        while steps.count == before, !left.isEmpty { left.remove(at: chance.below(left.count))(&self) }
+        attempt(all, favourite: favourites.trade)
+    }
+
+    /// Restores a non-consumable, as a new device does. The game mostly submits the copy.
+    private mutating func restore(_ subject: Bought) {
+        guard subject.product == 2, may(.restores, 80) else { return }
+        goesOn(subject, add(.restore, ["of": subject.number]))
+        guard chance.percent(60) else { return }
+        take()
+        submit()
+        if chance.one(in: 2) { owed.append { $0.restore(subject) } }
     }
 
     /// Adds the transaction that a step made from the purchase `subject`. Without `product` it has the product of
@@ -111,7 +121,7 @@ extension Drawing {
     }
 
     private mutating func renew(_ subject: Bought) {
-        guard may(.renewals, 60) else { return }
+        guard may(.renewals, 80) else { return }
         if has(.longWaits), chance.one(in: 2) { add(.wait, ["hours": 24 * chance.pick([29, 31])]) }
         goesOn(subject, add(.renew, ["of": subject.number, "told": told()]))
     }
@@ -123,6 +133,7 @@ extension Drawing {
         if chance.percent(60) {
             if chance.percent(80) { bought[index].renewsYearly.toggle() }
             add(.prefer, ["of": number, "product": bought[index].renewsYearly ? 0 : 1, "told": told()])
+            if chance.one(in: 3) { add(.settle) }
         } else {
             let isOn = chance.below(2)
             add(.turn, ["of": number, "on": isOn, "told": told()])
@@ -132,9 +143,11 @@ extension Drawing {
 
     /// Converts the subscription to another original transaction, or upgrades it to another product at once.
     private mutating func change(_ subject: Bought) {
-        if chance.one(in: 2), may(.conversions, 60) {
+        if chance.one(in: 2), may(.conversions, 80) {
             goesOn(subject, add(.convert, ["of": subject.number, "previous": chance.below(2), "told": told()]))
-        } else if may(.upgrades, 60) {
+            let index = bought.count - 1
+            if has(.refunds), chance.one(in: 2) { owed.append { $0.refund(index) } }
+        } else if may(.upgrades, 80) {
             let product = chance.below(2)
             goesOn(
                 subject, add(.upgrade, ["of": subject.number, "product": product, "told": told()]), product == 1 ? 3 : 4
@@ -143,7 +156,7 @@ extension Drawing {
     }
 
     private mutating func end(_ subject: Bought) {
-        guard may(.endings, 50) else { return }
+        guard may(.endings, 70) else { return }
         let kind = chance.pick([Step.Kind.fail, .expire, .extend])
         let isLate = kind == .fail && may(.longWaits, 50)
         if isLate { add(.wait, ["hours": 24 * 31]) }
@@ -202,7 +215,7 @@ extension Drawing {
         var choices = ["of": proof.number, "player": player]
         // The game servers of apps that use account tokens send the player's token.
         if proof.bought.app >= 2 || proof.form == 2 { choices["token"] = 1 }
-        if may(.tokens, 30) { choices["token"] = chance.below(3) }
+        if may(.tokens, 50) { choices["token"] = chance.below(3) }
         if may(.hints, 40) {
             choices["hint"] = 1 + chance.below(2)
             // The hint names a product that the same account bought. The proof may not contain that purchase yet.

@@ -1,9 +1,7 @@
 extension Drawing {
     mutating func surround() {
         if may(.crowds, 75) { crowd() }
-        let before = steps.count
-        // The generator tries these faults in random order, until one adds a step.
-        var left: [(inout Drawing) -> Void] = [
+        let all: [(inout Drawing) -> Void] = [
             { if $0.may(.kills, 70) { $0.kill() } },
             { if $0.may(.freezes, 30) { $0.add(.freeze, ["milliseconds": $0.chance.pick([300, 2000, 5000])]) } },
             { if $0.may(.secondWorker, 40) { $0.add(.worker) } },
@@ -24,7 +22,7 @@ extension Drawing {
             { if $0.may(.erasures, 15) { $0.erase() } },
             { if $0.hopeless == nil, $0.may(.hopelessReceipts, 60) { $0.hopeless = $0.add(.hopeless) } },
         ]
-        while steps.count == before, !left.isEmpty { left.remove(at: chance.below(left.count))(&self) }
+        attempt(all, favourite: favourites.fault)
     }
 
     private mutating func crowd() {

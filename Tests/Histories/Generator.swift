@@ -54,6 +54,8 @@ struct Drawing {
     var hopeless: Int?
     /// The most purchases of the history. With fewer purchases, more steps affect each.
     var most = Int.max
+    /// The change at Apple and the fault that this history prefers. It then repeats them, so that they meet each other.
+    let favourites: (trade: Int, fault: Int)
     /// The one to three apps of the history. With so few apps, several steps affect one app, which is where faults
     /// occur.
     var apps: [Int] = []
@@ -61,6 +63,7 @@ struct Drawing {
     init(features: Set<Feature>, chance: Chance) {
         self.features = features
         self.chance = chance
+        favourites = (self.chance.below(20), self.chance.below(20))
     }
 
     func has(_ feature: Feature) -> Bool { features.contains(feature) }
@@ -86,6 +89,10 @@ struct Drawing {
         history.world["startDays"] = features.contains(.longWaits) ? chance.pick([100, 400]) : 2
         if may(.finishes, 60) { apps = chance.one(in: 2) ? [4] : apps + [4] }
         if features.contains(.slowApple) { history.world["slow"] = 1 }
+        var terms: CatalogTerms = []
+        if may(.unlistedPurchases, 70) { terms.insert(.unlisted) }
+        if may(.dailyLimits, 70) { terms.insert(.limits) }
+        history.world["terms"] = terms.rawValue
         if features.contains(.hopelessReceipts) { history.world["window"] = 8 }
         // The worker reads Apple's notification history in windows of time, which cover only recent notifications. So
         // the history must begin now.
@@ -116,6 +123,14 @@ struct Drawing {
         while !owed.isEmpty { owed.removeFirst()(&self) }
         if hasKept, may(.putBacks, 80) { add(.putBack) }
         if let hopeless { add(.demand, ["of": hopeless]) }
+    }
+
+    /// Tries steps in random order, until one adds a step. Half of the calls try the favourite first.
+    mutating func attempt(_ all: [(inout Drawing) -> Void], favourite: Int) {
+        var left = all
+        let before = steps.count
+        if chance.one(in: 2) { left[favourite % left.count](&self) }
+        while steps.count == before, !left.isEmpty { left.remove(at: chance.below(left.count))(&self) }
     }
 
     private mutating func step() {

@@ -27,16 +27,17 @@ final class Ground: Sendable {
             return server
         }
         let uri = server.uri(database: Self.template)
-        for (name, knowsComet) in [("catalog.yaml", false), ("comet.yaml", true)] {
-            try Scenery.catalog(knowsComet: knowsComet).write(
-                to: directory.appendingPathComponent(name), atomically: true, encoding: .utf8)
+        for terms in CatalogTerms.all {
+            try Scenery.catalog(terms).write(to: file(of: terms), atomically: true, encoding: .utf8)
         }
-        for arguments in [["migrate"], ["catalog", "import", directory.appendingPathComponent("catalog.yaml").path]] {
+        for arguments in [["migrate"], ["catalog", "import", file(of: []).path]] {
             let ending = try await command(arguments, ["DATABASE_URL": uri, "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1"])
             guard ending.code == 0 else { throw History.Fault(description: "\(arguments): \(ending.text)") }
         }
         try await query(uri, "UPDATE missed_purchase_grants SET since = '2000-01-01' RETURNING 1::int8")
     }
+
+    func file(of terms: CatalogTerms) -> URL { directory.appendingPathComponent(terms.file) }
 
     func nextNumber() -> Int { count.add(1, ordering: .relaxed).newValue }
 

@@ -61,6 +61,7 @@ struct History: Sendable {
     /// | `slow` | 1 for a time-out of 10 s at Apple |
     /// | `window` | the number of places for submissions in flight |
     /// | `history` | 1 if the worker reads Apple's notification history |
+    /// | `terms` | the `CatalogTerms` of the first catalog |
     var world: [String: Int] = [:]
     var steps: [Step] = []
     /// The features of a random history; empty for a history from a file.

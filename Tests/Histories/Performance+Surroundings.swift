@@ -42,7 +42,7 @@ extension Performance {
         case .keep:
             say(step, "the database is backed up")
             try await world.ground.replace(world.name + "_kept", byCopyOf: world.name)
-            backup = Backup(operators: facts.operators.count, catalogs: catalogs)
+            backup = Backup(operators: facts.operators.count, terms: terms)
         case .putBack:
             guard let backup else { return }
             say(step, "the database is put back to its backup")
@@ -54,9 +54,10 @@ extension Performance {
                 loseOrder(of: lost.transactionID)
             }
             facts.operators.removeLast(facts.operators.count - backup.operators)
-            if backup.catalogs != catalogs {
+            if backup.terms != terms {
                 let comets = facts.purchases.values.filter { $0.productID.hasSuffix("comet") }
                 facts.conditions.lostOrders.formUnion(comets.map(\.id))
+                terms = backup.terms
             }
         case .cut:
             say(step, "the database ends all sessions")
@@ -218,18 +219,20 @@ extension Performance {
         say(step, "(\(troubles.late.count) honest submissions are not answered in 45 s)")
     }
 
+    func importCatalog() async throws {
+        _ = try await world.command(["catalog", "import", world.ground.file(of: terms).path])
+    }
+
     func operate(_ step: Step) async throws {
         facts.conditions.isCalm = false
         if step.kind == .catalog {
-            let file = world.ground.directory.appendingPathComponent("comet.yaml").path
             say(step, "an operator imports a catalog that knows the comet")
-            catalogs += 1
+            terms.insert(.comet)
             for app in Scenery.apps {
                 facts.apps[app.bundleID]?.products[app.product("comet")] = .active
                 facts.apps[app.bundleID]?.changed.insert(app.product("comet"))
             }
-            _ = try await world.command(["catalog", "import", file])
-            return
+            return try await importCatalog()
         }
         if step.kind == .rewind {
             let time = ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: 1_000_000_000))

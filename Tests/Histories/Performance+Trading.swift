@@ -197,6 +197,12 @@ extension Performance {
             || notification.subtype == "UPGRADE"
         {
             facts.purchases[id]?.toldAt.append(signedAt)
+            if notification.type == "DID_RENEW", let original = facts.purchases[id]?.originalID {
+                let isOwned = world.outcomes.seen.events.contains {
+                    $0.type == "receipt.granted" && $0.text("original_transaction_id") == original
+                }
+                if isOwned { facts.purchases[id]?.isToldToOwner = true }
+            }
         }
     }
 

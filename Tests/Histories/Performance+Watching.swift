@@ -11,6 +11,25 @@ extension Performance {
     /// The longest time between the publication of an event and the moment when `OutcomeReader` has it, in seconds.
     private static let readingSeconds = 1.5
 
+    /// Compares the ledger with the newest events while the workers are idle between two steps. A later event could hide
+    /// that an earlier one is missing. Does nothing after the database was put back, because a worker notices that late.
+    func lookAtRest() async {
+        guard !facts.conditions.wasPutBack else { return }
+        let end = Date.now.addingTimeInterval(2 * Self.readingSeconds)
+        var found: [Difference] = []
+        repeat {
+            guard let grants = try? await world.grants(), let subscriptions = try? await world.subscriptions() else {
+                return
+            }
+            var seen = world.outcomes.seen
+            (seen.grants, seen.subscriptions) = (grants, subscriptions)
+            found = Model(facts, seen).differencesAtRest()
+            if found.isEmpty { return }
+            try? await Task.sleep(for: .milliseconds(200))
+        } while Date.now < end && !Task.isCancelled
+        if await world.lag() == 0, await world.owed() == "" { watch.atRest += found }
+    }
+
     /// Compares the committed offsets with the durable submissions. Does nothing after the database was put back,
     /// because Kafka may then be ahead of it, or after an erasure, which deletes rows.
     func lookAtCommits(behind step: Step) async {

@@ -48,10 +48,10 @@ final class Performance {
         var conversions: Set<String> = []
     }
 
-    /// The numbers of operators' acts and of new catalogs at the backup. Putting the database back loses later ones.
+    /// The number of operators' acts, and the catalog, at the backup. Putting the database back loses later ones.
     struct Backup {
         let operators: Int
-        let catalogs: Int
+        let terms: CatalogTerms
     }
 
     struct Troubles {
@@ -74,6 +74,8 @@ final class Performance {
         /// The positions of submissions whose outcome was durable at some look.
         var durable: Set<Place> = []
         var quiets: [Quiet] = []
+        /// The differences that remained while the workers were idle between two steps.
+        var atRest: [Difference] = []
     }
 
     let world: World
@@ -91,16 +93,18 @@ final class Performance {
     /// The present time of the history's calendar, in milliseconds since 1970.
     private(set) var now: Int64
     var backup: Backup?
-    var catalogs = 0
+    /// The terms of the newest catalog.
+    var terms: CatalogTerms
     var troubles = Troubles()
     var watch = Watch()
 
     init(_ world: World, _ history: History) throws {
         self.world = world
         self.history = history
+        terms = CatalogTerms(rawValue: history.world["terms"] ?? 0)
         signer = try SimulatedSigner(folder: Scenery.signing.path)
         now = Self.clock - Int64(history.world["startDays"] ?? 0) * Scenery.day - 60_000
-        for app in Scenery.apps { facts.apps[app.bundleID] = Scenery.rules(app) }
+        for app in Scenery.apps { facts.apps[app.bundleID] = Scenery.rules(app, terms) }
         world.apple.inStore { store in
             for app in Scenery.apps { store.add(Scenery.simulated(app)) }
         }
@@ -122,6 +126,7 @@ final class Performance {
     }
 
     func play() async throws {
+        if !terms.isEmpty { try await importCatalog() }
         for step in history.steps {
             try Task.checkCancellation()
             passTime(1000)
@@ -132,6 +137,8 @@ final class Performance {
         }
         for trouble in troubles.open { await trouble.value }
         await makeWell()
+        // The limits end, so that no purchase has to wait for another day.
+        if terms.remove(.limits) != nil { try await importCatalog() }
         // Late notifications that no step has delivered arrive now.
         for notification in post.held { try await deliver(notification) }
         post.held = []
@@ -175,7 +182,9 @@ final class Performance {
         case .pause: try await Task.sleep(for: .milliseconds(step["milliseconds"]))
         case .settle:
             say(step, "(what was sent is worked on)")
-            if await settle(seconds: 6) { post.knownGraces = post.graces }
+            guard await settle(seconds: 6) else { return }
+            post.knownGraces = post.graces
+            await lookAtRest()
         case .kill, .freeze, .worker, .stop, .apple, .spoil, .hide, .keep, .putBack, .cut, .hang, .broker, .hopeless,
             .demand, .away, .limit:
             try await disturb(step)

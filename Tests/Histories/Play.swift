@@ -80,7 +80,8 @@ extension History {
             (seen.finished, seen.answers) = world.reported()
             seen.commits = performance.watch.commits
             seen.quiets = performance.watch.quiets
-            return Model(performance.facts, seen).differences() + performance.troubles.late.map { Difference(late: $0) }
+            return Model(performance.facts, seen).differences() + performance.watch.atRest
+                + performance.troubles.late.map { Difference(late: $0) }
         }
         while true {
             let (lag, owed) = (await world.lag(), await world.owed())

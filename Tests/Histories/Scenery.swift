@@ -2,6 +2,21 @@ import AppStoreSimulation
 import Foundation
 import HistoryModel
 
+/// The parts in which catalogs differ.
+struct CatalogTerms: OptionSet {
+    let rawValue: Int
+
+    /// The catalog has the product that the first catalog lacks.
+    static let comet = CatalogTerms(rawValue: 1)
+    /// Apps with `server_api` have `missed_purchases: off`.
+    static let unlisted = CatalogTerms(rawValue: 2)
+    /// Some products have a limit of one a day.
+    static let limits = CatalogTerms(rawValue: 4)
+
+    static let all = (0..<8).map(CatalogTerms.init)
+    var file: String { "catalog-\(rawValue).yaml" }
+}
+
 /// The constants of all histories: players, Apple accounts, apps and products.
 enum Scenery {
     static let players = ["anna", "ben", "cleo", "dora"]
@@ -61,6 +76,8 @@ enum Scenery {
     /// imports another catalog.
     static let products = ["gems", "gold", "builder", "month", "year", "comet"]
     static let plans: Set<String> = ["month", "year"]
+    /// The products that have a daily limit in some catalogs.
+    static let limited = ["gems", "comet"]
     static let day: Int64 = 86_400_000
 
     static func simulated(_ app: SoldApp) -> SimulatedApp {
@@ -81,8 +98,7 @@ enum Scenery {
     }
 
     /// Returns the text of the catalog.
-    /// - Parameter knowsComet: true to include the product that the first catalog lacks.
-    static func catalog(knowsComet: Bool) -> String {
+    static func catalog(_ terms: CatalogTerms) -> String {
         "apps:\n"
             + apps.map { app in
                 var lines = ["  - bundle_id: \(app.bundleID)", "    app_apple_id: \(app.appleID)"]
@@ -90,7 +106,7 @@ enum Scenery {
                     lines += [
                         "    server_api:", "      issuer_id: 57246542-96fe-1a63-e053-0824d011072a",
                         "      key_id: 2X9R4HXF34", "      private_key_setting: HISTORIES_API_KEY",
-                        "    missed_purchases: grant",
+                        "    missed_purchases: \(terms.contains(.unlisted) ? "off" : "grant")",
                     ]
                 }
                 if app.tokenIsPlayer { lines.append("    account_token_is: player_id") }
@@ -99,24 +115,27 @@ enum Scenery {
                 }
                 if app.requiresToken { lines.append("    account_token: require") }
                 lines.append("    products:")
-                for name in products where name != "comet" || knowsComet {
+                for name in products where name != "comet" || terms.contains(.comet) {
                     let kind =
                         plans.contains(name)
                         ? "auto_renewable_subscription" : name == "builder" ? "non_consumable" : "consumable"
+                    let limit = terms.contains(.limits) && limited.contains(name) ? ", daily_limit: 1" : ""
                     lines.append(
-                        "      - { product_id: \(app.product(name)), kind: \(kind), payload: { of: \(name) } }")
+                        "      - { product_id: \(app.product(name)), kind: \(kind)\(limit), payload: { of: \(name) } }"
+                    )
                 }
                 return lines.joined(separator: "\n")
             }.joined(separator: "\n") + "\n"
     }
 
-    static func rules(_ app: SoldApp) -> App {
+    static func rules(_ app: SoldApp, _ terms: CatalogTerms) -> App {
         var rules = App(bundleID: app.bundleID)
         rules.hasServerAPI = app.hasServerAPI
         rules.tokenIsPlayer = app.tokenIsPlayer
         rules.requiresToken = app.requiresToken
         rules.reports = app.reports
-        rules.missed = app.hasServerAPI ? .grant : .report
+        rules.missed = !app.hasServerAPI ? .report : terms.contains(.unlisted) ? .off : .grant
+        if terms.contains(.limits) { rules.limited = Set(limited.map(app.product)) }
         rules.followsRenewals = app.hasServerAPI
         for name in products where name != "comet" { rules.products[app.product(name)] = .active }
         return rules

@@ -85,7 +85,8 @@ extension Model {
         guard !isOver, !purchase.isFamilyShared else { return [] }
         let isCertain =
             !isRefunded(purchase.goods) && !purchase.isUpgraded && app.status(purchase.productID) == .active
-            && !app.changed.contains(purchase.productID) && players.count == 1
+            && !app.changed.contains(purchase.productID) && !app.limited.contains(purchase.productID)
+            && players.count == 1
         return players.map { Claim(player: $0, isCertain: isCertain, submission: nil) }
     }
 
@@ -163,6 +164,7 @@ extension Model {
         case .unknown: found.append(.held("unknown_product"))
         case .retiredHold: found.append(.held("retired_product"))
         }
+        if app.limited.contains(purchase.productID) { found.append(.maybeHeld("daily_limit")) }
         // A refusal covers each id of the goods.
         let isRefused = { (copy: Purchase) in
             facts.operators.contains { $0.order == .refuse && $0.transactionID == copy.id }

@@ -49,6 +49,8 @@ public struct App: Sendable {
     public var products: [String: Status] = [:]
     /// The players to whom the game server assigned each account token, by token.
     public var accounts: [String: Set<String>] = [:]
+    /// The products with a `daily_limit`, which the last catalog lifts.
+    public var limited: Set<String> = []
     /// The products whose status changed during the history.
     public var changed: Set<String> = []
 
@@ -88,6 +90,8 @@ public struct Purchase: Sendable {
     public var previousOriginalID: String?
     /// The times at which Apple signed those notifications of the purchase that reached the topic.
     public var toldAt: [Int64] = []
+    /// True if a notification of this renewal reached the topic after a grant under the same original transaction.
+    public var isToldToOwner = false
     /// Apple's notifications of refunds and their reversals, oldest first.
     public var refunds: [RefundWord] = []
 

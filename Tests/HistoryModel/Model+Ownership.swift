@@ -129,7 +129,7 @@ extension Model {
     }
 
     /// Returns true if the purchase may be held for a player who is not one of `players`.
-    private func mayBeHeld(_ id: String, besidesFor players: Set<String> = []) -> Bool {
+    func mayBeHeld(_ id: String, besidesFor players: Set<String> = []) -> Bool {
         guard let purchase = facts.purchases[id] else { return false }
         return facts.submissions.contains { submission in
             !players.contains(submission.player)

@@ -30,9 +30,12 @@ public struct Model: Sendable {
     public func differences() -> [Difference] {
         form() + contents() + revisions() + owners() + arrivals() + arrivalsBehindRefusals() + grantFacts() + refunds()
             + ledger() + winners() + subscriptions() + toldSubscriptions() + answers() + orderOfGrants() + commits()
-            + spared() + finishes() + refundRequests() + consumptionAnswers()
+            + spared() + finishes() + refundRequests() + consumptionAnswers() + renewals() + daysOver()
             + (facts.conditions.isCalm ? order() : [])
     }
+
+    /// Returns the differences that may not even exist for a while between two steps. The workers must be idle.
+    public func differencesAtRest() -> [Difference] { ledger() + toldSubscriptions() }
 
     /// Returns true if the restore lost an operator's order about the transaction, or if an operator erased a player
     /// who may own its family.
