@@ -4,7 +4,8 @@ import Synchronization
 /// All replicas follow Apple's `Retry-After` in these steps.
 ///
 /// - **Reading**: `VerifyReceiptClient` and `ServerAPIClient` read the header with `RetryAfter`, which accepts at most
-///   an hour. If the answer is `End.limited`, a hold of the scope begins.
+///   an hour. An answer is `End.limited` if it is a 429, or if it has the header and is a server error or no JSON. Then
+///   a hold of the scope begins.
 /// - **This replica**: `ScopeLimits` shuts the scope, which is one app, endpoint and environment. The worker sends
 ///   nothing to the scope until the hold ends. The circuit counts no failure. If the scope is of submissions' proofs,
 ///   the worker also lowers its limit of requests at once.

@@ -29,6 +29,9 @@
 /// - `JudgedPurchase.reasonOfRevoked`: a refunded purchase is rejected for the reason, and not for its refund.
 /// - `PendingDecision.bringsPeriod`: the reason shows that a subscription's period is over or refunded.
 /// - `InspectionSummary.isLocal`: a worker finds the reason without Apple.
+/// - `ScreenedSubmission.revocations`: with this reason for the whole submission, its refunds must not be stored.
+/// - `RuleTrace.steps`: the rule is checked at another place than `PurchaseRule.all` says.
+/// - `DecisionBatch`: a purchase with the reason claims nothing.
 /// - The table of holds in docs/runbooks.md: the rule holds purchases.
 ///
 /// A replica of an earlier release reads a new code of a hold as `.unknownProduct`.
