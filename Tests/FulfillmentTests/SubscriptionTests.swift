@@ -215,4 +215,22 @@ struct SubscriptionTests {
         #expect(states(besides: []) == [.expired])
         #expect(states(besides: [Self.fact(.gracePeriod, at: 200)]) == [.gracePeriod])
     }
+
+    @Test("a proof or a late answer that shows a refund does not undo the refund's reversal")
+    func reversedRefund() throws {
+        var app = AppPolicy(bundleID: Self.bundle)
+        app.products["monthly"] = Product(id: "monthly", kind: .autoRenewableSubscription)
+        app.announcements.renewals = .follow
+        var period = StorePurchase(
+            transactionID: "1000", originalTransactionID: "1000", productID: "monthly", purchasedAt: Self.start,
+            expiresAt: Self.start.adding(milliseconds: 100 * 60_000))
+        period.cancelledAt = Self.start.adding(milliseconds: 50 * 60_000)
+        let evidence = GenuineReceipt(
+            bundleID: Self.bundle, environment: .production, purchases: [period], holdsAutoRenewable: true)
+        let now = Self.start.adding(milliseconds: 90 * 60_000)
+        let shown = ToldSubscriptions(evidence, submitted: nil, under: app, now: now).facts
+        let refund = try #require(shown.first)
+        #expect(Self.heard([Self.fact(.active, at: 60), refund])?.state == .active)
+        #expect(Self.heard([Self.fact(.active, at: 40), refund])?.state == .revoked)
+    }
 }

@@ -4,7 +4,7 @@ import NamesAndTimes
 extension SubscriptionFact {
     /// Returns one fact for each subscription in a receipt, made from the subscription's newest period and from its
     /// renewal info, if Apple sent any. The facts are sorted by original transaction.
-    /// - Parameter now: the facts' time if the receipt has no `answeredAt`.
+    /// - Parameter now: the facts' time if the receipt has no `answeredAt`, and the period is not refunded.
     public static func all(in receipt: GenuineReceipt, under app: AppPolicy, now: Timestamp) -> [SubscriptionFact] {
         // A subscription with an unreadable period gives no fact, because the unreadable period may be the newest.
         let open = Set(receipt.purchases.lazy.filter { !$0.unreadable.isEmpty }.map(\.originalTransactionID))
@@ -13,10 +13,12 @@ extension SubscriptionFact {
                 && !open.contains($0.originalTransactionID)
         }
         guard !periods.isEmpty else { return [] }
-        let toldAt = receipt.answeredAt ?? now
         // The periods are in purchase order, so the last period is the newest.
         let newest = Dictionary(periods.map { ($0.originalTransactionID, $0) }, uniquingKeysWith: { $1 })
         return newest.values.sorted { $0.originalTransactionID < $1.originalTransactionID }.map { period in
+            // Apple may have reversed a refund since it signed the purchase or sent the answer. So a refund counts at its
+            // own time, as in `RefundWord`.
+            let toldAt = receipt.answeredAt ?? period.cancelledAt.map { min($0, now) } ?? now
             let renewal = receipt.renewals.first { $0.originalTransactionID == period.originalTransactionID }
             var fact = SubscriptionFact(
                 period, of: app.bundleID, in: receipt.environment, renewal: renewal, state: nil, toldAt: toldAt)
