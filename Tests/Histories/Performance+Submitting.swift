@@ -223,14 +223,13 @@ extension Performance {
         let app = app(step["app"])
         let (token, player) = (Scenery.player(step["token"]), Scenery.player(step["player"]))
         let key = "\(app.bundleID)/\(token)"
-        // Nothing is bought before the worker has read both records, so only the last one counts.
+        // The runner waits until the worker has read both records, so only the last one counts.
         let isCorrected = step["corrected"] == 1 && facts.apps[app.bundleID]?.accounts[token] == nil
         for each in (isCorrected ? [Scenery.player(step["player"] + 1)] : []) + [player] {
-            _ = try await world.send(
+            let place = try await world.send(
                 world.prefix + "player-accounts", key: key, value: Array(#"{"player_id":"\#(each)"}"#.utf8), time: nil)
+            if isCorrected, each == player { await until(seconds: 6) { try await world.hasAccount(from: place) } }
         }
-        // The runner does not know when the worker has read the topic.
-        if isCorrected { try await Task.sleep(for: .milliseconds(500)) }
         facts.apps[app.bundleID]?.accounts[token, default: []].insert(player)
         say(step, "the game says that \(Scenery.name(token))'s token in \(app.bundleID) is \(Scenery.name(player))'s")
     }

@@ -15,19 +15,14 @@ extension Performance {
     /// that an earlier one is missing. Does nothing after the database was put back, because a worker notices that late.
     func lookAtRest() async {
         guard !facts.conditions.wasPutBack else { return }
-        let end = Date.now.addingTimeInterval(2 * Self.readingSeconds)
         var found: [Difference] = []
-        repeat {
-            guard let grants = try? await world.grants(), let subscriptions = try? await world.subscriptions() else {
-                return
-            }
+        let agrees = await until(seconds: 2 * Self.readingSeconds) {
             var seen = world.outcomes.seen
-            (seen.grants, seen.subscriptions) = (grants, subscriptions)
+            (seen.grants, seen.subscriptions) = (try await world.grants(), try await world.subscriptions())
             found = Model(facts, seen).differencesAtRest()
-            if found.isEmpty { return }
-            try? await Task.sleep(for: .milliseconds(200))
-        } while Date.now < end && !Task.isCancelled
-        if await world.lag() == 0, await world.owed() == "" { watch.atRest += found }
+            return found.isEmpty
+        }
+        if !agrees, await world.lag() == 0, await world.owed() == "" { watch.atRest += found }
     }
 
     /// Compares the committed offsets with the durable submissions. Does nothing after the database was put back,

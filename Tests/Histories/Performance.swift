@@ -196,9 +196,18 @@ final class Performance {
     /// Waits until every record is committed and no work is left in the database. Returns false if time runs out.
     @discardableResult
     func settle(seconds: Double) async -> Bool {
+        await until(seconds: seconds) {
+            guard await world.lag() == 0 else { return false }
+            return await world.owed() == ""
+        }
+    }
+
+    /// Waits until the condition is true. Returns false if time runs out.
+    @discardableResult
+    func until(seconds: Double, _ condition: () async throws -> Bool) async -> Bool {
         let end = Date.now.addingTimeInterval(seconds)
         while Date.now < end, !Task.isCancelled {
-            if await world.lag() == 0, await world.owed() == "" { return true }
+            if (try? await condition()) == true { return true }
             try? await Task.sleep(for: .milliseconds(150))
         }
         return false

@@ -55,6 +55,15 @@ extension World {
         }
     }
 
+    /// Returns true if the ledger has the account token that the record at `place` of its topic assigned.
+    func hasAccount(from place: Place) async throws -> Bool {
+        try await looking.run { session in
+            let statement = PostgresStatement(
+                "SELECT count(*) FROM player_accounts WHERE source_partition = $1 AND source_offset = $2")
+            return try session.execute(statement, [.int4(place.partition), .int8(place.offset)]).int8(0, 0) == 1
+        }
+    }
+
     func subscriptions() async throws -> [String: SubscriptionFact] {
         try await looking.run { session in
             let rows = try session.execute(
