@@ -198,38 +198,34 @@ struct SubscriptionTests {
         #expect(OutcomeEvent(stored: event.value) == event)
     }
 
-    @Test("where Apple's statuses describe a subscription, its submitted period alone is no fact about its state")
-    func periodBesideStatus() {
-        var app = AppPolicy(bundleID: Self.bundle)
-        app.products["monthly"] = Product(id: "monthly", kind: .autoRenewableSubscription)
-        app.announcements.renewals = .follow
-        let period = StorePurchase(
-            transactionID: "1001", originalTransactionID: "1000", productID: "monthly", purchasedAt: Self.start,
-            expiresAt: Self.start.adding(milliseconds: 100 * 60_000))
-        let evidence = GenuineReceipt(
-            bundleID: Self.bundle, environment: .production, purchases: [period], holdsAutoRenewable: true)
-        let now = Self.start.adding(milliseconds: 200 * 60_000)
-        func states(besides others: [SubscriptionFact]) -> [SubscriptionState] {
-            ToldSubscriptions(evidence, besides: others, submitted: nil, under: app, now: now).facts.map(\.state)
-        }
-        #expect(states(besides: []) == [.expired])
-        #expect(states(besides: [Self.fact(.gracePeriod, at: 200)]) == [.gracePeriod])
-    }
-
-    @Test("a proof or a late answer that shows a refund does not undo the refund's reversal")
-    func reversedRefund() throws {
+    /// Returns the facts in a submission's evidence of one period that lasts 100 minutes.
+    private static func told(
+        at minute: Int64, refundedAt refund: Int64? = nil, besides others: [SubscriptionFact] = []
+    ) -> [SubscriptionFact] {
         var app = AppPolicy(bundleID: Self.bundle)
         app.products["monthly"] = Product(id: "monthly", kind: .autoRenewableSubscription)
         app.announcements.renewals = .follow
         var period = StorePurchase(
-            transactionID: "1000", originalTransactionID: "1000", productID: "monthly", purchasedAt: Self.start,
-            expiresAt: Self.start.adding(milliseconds: 100 * 60_000))
-        period.cancelledAt = Self.start.adding(milliseconds: 50 * 60_000)
+            transactionID: "1001", originalTransactionID: "1000", productID: "monthly", purchasedAt: start,
+            expiresAt: start.adding(milliseconds: 100 * 60_000))
+        period.cancelledAt = refund.map { start.adding(milliseconds: $0 * 60_000) }
         let evidence = GenuineReceipt(
-            bundleID: Self.bundle, environment: .production, purchases: [period], holdsAutoRenewable: true)
-        let now = Self.start.adding(milliseconds: 90 * 60_000)
-        let shown = ToldSubscriptions(evidence, submitted: nil, under: app, now: now).facts
-        let refund = try #require(shown.first)
+            bundleID: bundle, environment: .production, purchases: [period], holdsAutoRenewable: true)
+        return ToldSubscriptions(
+            evidence, besides: others, submitted: nil, under: app, now: start.adding(milliseconds: minute * 60_000)
+        ).facts
+    }
+
+    @Test("where Apple's statuses describe a subscription, its submitted period alone is no fact about its state")
+    func periodBesideStatus() {
+        #expect(Self.told(at: 200).map(\.state) == [.expired])
+        let status = Self.fact(.gracePeriod, at: 200)
+        #expect(Self.told(at: 200, besides: [status]).map(\.state) == [.gracePeriod])
+    }
+
+    @Test("a proof or a late answer that shows a refund does not undo the refund's reversal")
+    func reversedRefund() throws {
+        let refund = try #require(Self.told(at: 90, refundedAt: 50).first)
         #expect(Self.heard([Self.fact(.active, at: 60), refund])?.state == .active)
         #expect(Self.heard([Self.fact(.active, at: 40), refund])?.state == .revoked)
     }
