@@ -30,8 +30,8 @@ extension Scene {
     }
 
     /// Restores an earlier copy of the data directory while the worker runs.
-    /// - Parameter isCheckpointed: true if an earlier owner of the partitions decided and checkpointed what is lost;
-    ///   false if the present owner has only decided it.
+    /// - Parameter isCheckpointed: true if an earlier owner of the partitions made and checkpointed the lost decisions;
+    ///   false if the present owner made them, and no checkpoint covers them.
     func putBack(isCheckpointed: Bool) async throws {
         let server = try #require(bed.parts.postgres)
         monitor.start()
