@@ -97,12 +97,17 @@ extension PendingDecision {
             if let period = period(of: one) { shared.add(period, of: one.purchase.originalTransactionID) }
         }
         guard !shared.isEmpty else { return }
-        // Only a granted purchase passes its owner on. A held purchase would lose its claim if an operator refused it.
-        let granted = judged.filter { view.grants[$0.purchase.transactionID] != nil }
+        // Only a granted purchase passes its owner on, even if the database lost the grant. A held purchase would lose
+        // its claim if an operator refused it.
+        let granted = judged.filter { one in
+            let transaction = one.purchase.transactionID
+            return view.grants[transaction] != nil || view.lostGrant(of: one, in: self)?.transaction == transaction
+        }
         shared.passOn(from: granted.map(\.purchase.originalTransactionID), in: &view)
         for (period, original) in shared.inOrder where view.claims[original]?.player == nil {
             guard let claim = view.claims[period], let owner = claim.player, !owner.isPseudonym,
-                let transaction = claim.grantedTransaction, view.grants[transaction] != nil
+                let transaction = claim.grantedTransaction,
+                view.grants[transaction] != nil || view.holds[transaction] == nil
             else { continue }
             view.claims[original, default: LedgerView.Claim(player: owner)].player = owner
             shared.passOn(from: [original], in: &view)

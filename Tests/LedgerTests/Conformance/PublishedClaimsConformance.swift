@@ -122,6 +122,31 @@ struct PublishedClaimsConformance {
         try await with(implementation) { try await checkPeriod($0, $1) }
     }
 
+    @Test(
+        "a published period that the database lost gives its owner to the subscriptions that share it",
+        arguments: Implementation.allCases, [true, false])
+    func sharedPeriods(implementation: Implementation, isShown: Bool) async throws {
+        func judged(_ id: String, under original: String, charged: String) -> JudgedPurchase {
+            var purchase = Sample.purchase(id, original: original, product: "gold")
+            purchase.webOrderLineItemID = Identifier(charged)
+            return Sample.judged(purchase, .autoRenewableSubscription, .grant(payload: nil))
+        }
+        let period = PeriodIdentity.claim(
+            of: "2000", under: "2000", goingOnFrom: nil, charged: "777", of: "gold", from: nil, to: nil,
+            in: StoreApp(Sample.bundle, in: .production))
+        try await with(implementation) { ledger, claims in
+            try await claims.enter(
+                PublishedClaim.claims(
+                    of: "2000", under: "2000", period: period, playerID: "player-1", bundleID: Sample.bundle))
+            // Apple's answer lists the period under the second subscription, and may list it under the first too.
+            let answer =
+                [judged("1000", under: "1000", charged: "776"), judged("1001", under: "1000", charged: "777")]
+                + (isShown ? [judged("2000", under: "2000", charged: "777")] : [])
+            let outcome = try await ledger.record(Sample.decision(.each(answer), player: "player-2", offset: 1))
+            #expect(outcome.granted.isEmpty && outcome.reason == .ownedByOtherPlayer)
+        }
+    }
+
     private func checkCopies(_ ledger: any PurchaseLedger, _ claims: any PublishedClaims) async throws {
         func decide(_ id: String, _ offset: Int64) async throws -> RecordedOutcome {
             let purchase = Sample.purchase(id, original: "1000")
