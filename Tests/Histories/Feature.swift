@@ -14,9 +14,16 @@ enum Feature: String, CaseIterable, Sendable {
     case kills, freezes, secondWorker, stops
     case slowApple, failingApple, emptyAnswers, unknownAtApple, hopelessReceipts, awayApple, limitingApple
     case putBacks, cuts, hangs, brokerTrouble
-    case operators, transfers, catalogChanges, erasures, redrives, dailyLimits, unlistedPurchases
+    case operators, transfers, catalogChanges, erasures, redrives, dailyLimits, unlistedPurchases,
+        changedPolicies, oldPurchases
     // These features are about the passing of time.
     case longWaits, shortWaits
+
+    /// The features that disturb workers, Apple, the database and the broker.
+    static let faults: Set<Feature> = [
+        .kills, .freezes, .secondWorker, .stops, .slowApple, .failingApple, .emptyAnswers, .unknownAtApple,
+        .hopelessReceipts, .awayApple, .limitingApple, .putBacks, .cuts, .hangs, .brokerTrouble, .crowds,
+    ]
 }
 
 /// Two features that occur in one history.

@@ -1,5 +1,4 @@
-/// Adds two sequences of steps about holds. In one, an operator refuses a held period, and another player submits it.
-/// In the other, Apple refunds a part of a held purchase.
+/// Adds sequences of steps about holds, which an operator refuses or releases.
 extension Drawing {
     /// Adds a held period that an operator refuses, and that another player then submits. The subscription belongs to
     /// the first player.
@@ -24,6 +23,26 @@ extension Drawing {
         add(.settle)
         add(.refuse, ["of": period])
         submit(subject, by: subject.account + 1 + chance.below(2))
+    }
+
+    /// Adds a thief's hold that an operator refuses. Then the payer submits the same purchase.
+    mutating func refuseThief() {
+        guard has(.thieves), has(.oddFacts), has(.signedTransactions) else { return }
+        let product = chance.pick([0] + (has(.nonConsumables) ? [2, 2] : []) + (has(.subscriptions) ? [3] : []))
+        if product == 2 { used.insert(.nonConsumables) }
+        if product == 3 { used.insert(.subscriptions) }
+        used.formUnion([.operators, .thieves, .oddFacts, .signedTransactions])
+        let subject = own(["app": 0, "account": chance.below(3), "product": product, "told": told()])
+        let isRefusedFirst = chance.percent(70)
+        submit(subject, by: subject.account + 1 + chance.below(2), odd: 1 + chance.below(6))
+        add(.settle)
+        if isRefusedFirst { add(.refuse, ["of": subject.number]) }
+        if chance.one(in: 3) { add(.restore, ["of": subject.number]) }
+        submit(subject, by: subject.account)
+        if !isRefusedFirst {
+            add(.settle)
+            add(.refuse, ["of": subject.number])
+        }
     }
 
     /// Adds a purchase of several units that Apple refunds in part while it is held. Then an operator releases the

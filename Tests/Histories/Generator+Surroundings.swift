@@ -16,8 +16,10 @@ extension Drawing {
             { if $0.may(.brokerTrouble, 30) { $0.add(.broker, ["milliseconds": $0.chance.pick([200, 2000])]) } },
             { if $0.may(.operators, 60) { $0.operate() } },
             { if $0.has(.operators) { $0.refuseHold() } },
+            { if $0.has(.operators) { $0.refuseThief() } },
             { if $0.has(.operators) { $0.refundHeld() } },
             { if $0.may(.catalogChanges, 25) { $0.add(.catalog) } },
+            { if $0.may(.changedPolicies, 40) { $0.changePolicy() } },
             { if $0.may(.redrives, 30) { $0.add(.redrive) } },
             { if $0.may(.erasures, 15) { $0.erase() } },
             { if $0.hopeless == nil, $0.may(.hopelessReceipts, 60) { $0.hopeless = $0.add(.hopeless) } },
@@ -74,7 +76,7 @@ extension Drawing {
         wait([0, 100, 1500, 3000])
         var left: [(inout Drawing) -> Void] = [
             { if $0.may(.kills, 80) { $0.add(.kill) } },
-            { if $0.may(.kills, 80) { $0.add(.kill) } },
+            { if $0.may(.kills, 80) { $0.add(.kill, ["when": 4]) } },
             { if $0.may(.stops, 60) { $0.add(.stop) } },
             { if $0.may(.secondWorker, 60) { $0.add(.worker) } },
             {
@@ -115,7 +117,7 @@ extension Drawing {
         _ = add(
             .kill,
             [
-                "when": chance.below(4), "milliseconds": chance.pick([0, 20, 100, 500]),
+                "when": chance.below(5), "milliseconds": chance.pick([0, 20, 100, 500]),
                 "times": chance.pick([1, 1, 2, 4, 6]), "victim": chance.below(2),
             ])
     }
@@ -166,6 +168,13 @@ extension Drawing {
         else { return }
         _ = add(.settle)
         _ = add(.transfer, ["of": subject.number, "player": chance.below(Scenery.players.count)])
+    }
+
+    /// Changes the policy for missed purchases, and mostly back again.
+    private mutating func changePolicy() {
+        if chance.one(in: 2) { add(.settle) }
+        add(.catalog, ["missed": 1])
+        if chance.percent(70) { owed.append { $0.add(.catalog, ["missed": 1]) } }
     }
 
     private mutating func erase() {

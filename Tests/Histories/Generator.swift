@@ -16,6 +16,9 @@ struct Generator {
         var chance = Chance(seed: seed, number: number)
         number += 1
         var best: (features: Set<Feature>, score: Double) = ([], -1)
+        // A third of the histories have no faults. The workers are often idle there, so each step meets the results of
+        // the earlier steps.
+        let pool = chance.one(in: 3) ? self.pool.filter { !Feature.faults.contains($0) } : self.pool
         for _ in 0..<8 {
             let features = Set(pool.filter { _ in chance.one(in: 2) })
             let score = FeaturePair.all(of: features).reduce(0) { $0 + 1 / Double(1 + met[$1, default: 0]) }
@@ -93,6 +96,7 @@ struct Drawing {
         if may(.unlistedPurchases, 70) { terms.insert(.unlisted) }
         if may(.dailyLimits, 70) { terms.insert(.limits) }
         history.world["terms"] = terms.rawValue
+        if may(.oldPurchases, 50) { history.world["since"] = chance.pick([10, 20, 40]) }
         if features.contains(.hopelessReceipts) { history.world["window"] = 8 }
         // The worker reads Apple's notification history in windows of time, which cover only recent notifications. So
         // the history must begin now.
@@ -111,7 +115,11 @@ struct Drawing {
             add(.away, ["app": chance.pick(apps), "count": 48, "milliseconds": 3000, "told": told()])
         }
         let length = chance.pick([12, 20, 30, 45])
-        while steps.count < length { step() }
+        let isQuiet = features.isDisjoint(with: Feature.faults)
+        while steps.count < length {
+            step()
+            if isQuiet, chance.one(in: 3) { add(.settle) }
+        }
         finish()
         history.steps = steps
         history.features = used

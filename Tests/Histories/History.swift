@@ -61,6 +61,7 @@ struct History: Sendable {
     /// | `slow` | 1 for a time-out of 10 s at Apple |
     /// | `window` | the number of places for submissions in flight |
     /// | `history` | 1 if the worker reads Apple's notification history |
+    /// | `since` | the seconds after the start from which missed purchases are granted, and not only listed |
     /// | `terms` | the `CatalogTerms` of the first catalog |
     var world: [String: Int] = [:]
     var steps: [Step] = []

@@ -223,8 +223,9 @@ extension Performance {
         let app = app(step["app"])
         let (token, player) = (Scenery.player(step["token"]), Scenery.player(step["player"]))
         let key = "\(app.bundleID)/\(token)"
-        // The runner waits until the worker has read both records, so only the last one counts.
-        let isCorrected = step["corrected"] == 1 && facts.apps[app.bundleID]?.accounts[token] == nil
+        // Only the last record counts: no submission waits, and the runner waits until the worker has read both records.
+        let isNew = facts.apps[app.bundleID]?.accounts[token] == nil
+        let isCorrected = step["corrected"] == 1 && isNew ? await isIdle() : false
         for each in (isCorrected ? [Scenery.player(step["player"] + 1)] : []) + [player] {
             let place = try await world.send(
                 world.prefix + "player-accounts", key: key, value: Array(#"{"player_id":"\#(each)"}"#.utf8), time: nil)

@@ -130,21 +130,28 @@ extension Performance {
     }
 
     /// Kills a worker. `when` is the time: 0 at once, 1 after Apple gets a request, 2 after an event is published, 3
-    /// while a worker has leased a row.
+    /// while a worker has leased a row, 4 after a decision is committed whose event the broker does not get.
     private func kill(_ step: Step) async throws {
         for _ in 0..<max(1, step["times"]) {
             let (requests, events) = (world.apple.counters.requests, world.outcomes.count)
+            let decisions = step["when"] == 4 ? await world.decisions() : nil
+            if step["when"] == 4 { world.broker?.setDown() }
+            defer { if step["when"] == 4 { world.broker?.setUp() } }
             let end = Date.now.addingTimeInterval(7)
             while Date.now < end, step["when"] != 0 {
                 if step["when"] == 1, world.apple.counters.requests > requests { break }
                 if step["when"] == 2, world.outcomes.count > events { break }
                 if step["when"] == 3, await world.isAnyLeased() { break }
+                if step["when"] == 4, await world.decisions() != decisions { break }
                 try await Task.sleep(for: .milliseconds(20))
             }
             try await Task.sleep(for: .milliseconds(step["milliseconds"]))
             try await world.kill(step["victim"])
         }
-        let when = ["at any time", "while Apple is asked", "behind an event", "with a row leased"][min(3, step["when"])]
+        let times = [
+            "at any time", "while Apple is asked", "behind an event", "with a row leased", "between commit and event",
+        ]
+        let when = times[step["when"] % times.count]
         say(step, "a worker is killed \(when), \(max(1, step["times"])) times")
     }
 
@@ -226,6 +233,13 @@ extension Performance {
     func operate(_ step: Step) async throws {
         facts.conditions.isCalm = false
         if step.kind == .catalog {
+            if step["missed"] == 1 {
+                terms.formSymmetricDifference(.unlisted)
+                let policy = terms.contains(.unlisted) ? "off" : "grant"
+                say(step, "an operator imports a catalog with missed_purchases: \(policy)")
+                for app in Scenery.apps where app.hasServerAPI { facts.apps[app.bundleID]?.changesMissed = true }
+                return try await importCatalog()
+            }
             say(step, "an operator imports a catalog that knows the comet")
             terms.insert(.comet)
             for app in Scenery.apps {
@@ -278,6 +292,6 @@ extension Performance {
                 say(step, "and with --player \(Scenery.name(player)) (exit \(ending.code))")
             }
         }
-        if ending.code == 0 { facts.operators.append(OperatorAct(order, id)) }
+        if ending.code == 0 { facts.operators.append(OperatorAct(order, id, submissions: facts.submissions.count)) }
     }
 }

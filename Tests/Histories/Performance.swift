@@ -127,6 +127,11 @@ final class Performance {
 
     func play() async throws {
         if !terms.isEmpty { try await importCatalog() }
+        if let seconds = history.world["since"] {
+            let since = now + Int64(seconds) * 1000
+            for app in Scenery.apps { facts.apps[app.bundleID]?.grantsSince = since }
+            try await world.grantMissed(since: since)
+        }
         for step in history.steps {
             try Task.checkCancellation()
             passTime(1000)
@@ -196,10 +201,12 @@ final class Performance {
     /// Waits until every record is committed and no work is left in the database. Returns false if time runs out.
     @discardableResult
     func settle(seconds: Double) async -> Bool {
-        await until(seconds: seconds) {
-            guard await world.lag() == 0 else { return false }
-            return await world.owed() == ""
-        }
+        await until(seconds: seconds) { await isIdle() }
+    }
+
+    func isIdle() async -> Bool {
+        guard await world.lag() == 0 else { return false }
+        return await world.owed() == ""
     }
 
     /// Waits until the condition is true. Returns false if time runs out.

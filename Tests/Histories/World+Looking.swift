@@ -117,6 +117,29 @@ extension World {
         }
     }
 
+    /// Returns a number that grows with each decision; nil if the database does not answer.
+    func decisions() async -> Int64? {
+        try? await looking.run { session in
+            let rows = try session.execute(
+                PostgresStatement(
+                    """
+                    SELECT (SELECT count(*) FROM outcomes) + (SELECT coalesce(sum(revision), 0) FROM grants)
+                        + (SELECT coalesce(sum(revision), 0) FROM subscriptions)
+                    """))
+            return rows.int8(0, 0)
+        }
+    }
+
+    /// Notes in the ledger since when the catalog says that missed purchases are granted.
+    /// - Parameter time: milliseconds since 1970.
+    func grantMissed(since time: Int64) async throws {
+        try await looking.run { session in
+            _ = try session.execute(
+                PostgresStatement("UPDATE missed_purchase_grants SET since = to_timestamp($1::float8 / 1000)"),
+                [.float8(Double(time))])
+        }
+    }
+
     func isAnyLeased() async -> Bool {
         let leased = ["parked", "holds", "announced_purchases", "subscriptions"].map {
             "EXISTS (SELECT FROM \($0) WHERE leased_until > now())"
@@ -147,13 +170,17 @@ extension World {
         try await looking.run { session in
             let rows = try session.execute(
                 PostgresStatement(
-                    "SELECT transaction_id, player_id, product_id, quantity::int8, revoked_at IS NULL FROM grants"
-                ))
+                    """
+                    SELECT transaction_id, player_id, product_id, quantity::int8, revoked_at IS NULL,
+                        coalesce(revoked_units, 0)::int8
+                    FROM grants
+                    """))
             var found: [String: GrantRow] = [:]
             for row in 0..<rows.count {
                 found[rows.text(row, 0) ?? ""] = GrantRow(
                     player: rows.text(row, 1) ?? "", product: rows.text(row, 2) ?? "",
-                    quantity: Int(rows.int8(row, 3) ?? 0), isInForce: rows.bool(row, 4) ?? false)
+                    quantity: Int(rows.int8(row, 3) ?? 0), isInForce: rows.bool(row, 4) ?? false,
+                    revokedUnits: rows.int8(row, 5).map { Int($0) })
             }
             return found
         }

@@ -126,7 +126,7 @@ final class World: Sendable {
 
     var runningWorkers: Int { workers.withLock { $0.count(where: \.isRunning) } }
 
-    /// The environment variables of this process that plant faults in workers.
+    /// The environment variables of this process that plant faults in workers and commands.
     private static let inherited = ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("RECEIPTD_") }
 
     /// Kills the worker that `choice` selects, and starts a new one.
@@ -142,7 +142,7 @@ final class World: Sendable {
     }
 
     func command(_ arguments: [String]) async throws -> Ground.Ending {
-        try await ground.command(arguments, settings)
+        try await ground.command(arguments, settings.merging(Self.inherited) { own, _ in own })
     }
 
     /// Publishes a record, and returns its position.

@@ -18,6 +18,8 @@ struct Claim {
     let isCertain: Bool
     /// The submission that claims the purchase; nil for a purchase that Apple announced.
     let submission: Submission?
+    /// The index of the submission among all; nil for a purchase that Apple announced.
+    var number: Int?
 }
 
 extension Model {
@@ -25,8 +27,10 @@ extension Model {
 
     func claims(on purchase: Purchase) -> [Claim] {
         var claims: [Claim] = []
-        for submission in facts.submissions {
-            if let claim = claim(of: submission, on: purchase) { claims.append(claim) }
+        for (number, submission) in facts.submissions.enumerated() {
+            guard var claim = claim(of: submission, on: purchase) else { continue }
+            claim.number = number
+            claims.append(claim)
         }
         return claims + toldClaims(on: purchase)
     }
@@ -77,8 +81,8 @@ extension Model {
 
     /// Returns the claims of the players to whom the account token of an announced purchase belongs.
     private func toldClaims(on purchase: Purchase) -> [Claim] {
-        guard let app = facts.apps[purchase.bundleID], app.missed == .grant, let token = purchase.token,
-            let told = purchase.toldAt.first
+        guard let app = facts.apps[purchase.bundleID], app.missed == .grant || app.changesMissed,
+            purchase.purchasedAt >= app.grantsSince, let token = purchase.token, let told = purchase.toldAt.first
         else { return [] }
         let players = (app.accounts[token] ?? []).union(app.tokenIsPlayer ? [token] : [])
         let isOver = purchase.expiresAt.map { $0 <= told } ?? false
@@ -86,7 +90,7 @@ extension Model {
         let isCertain =
             !isRefunded(purchase.goods) && !purchase.isUpgraded && app.status(purchase.productID) == .active
             && !app.changed.contains(purchase.productID) && !app.limited.contains(purchase.productID)
-            && players.count == 1
+            && players.count == 1 && !app.changesMissed
         return players.map { Claim(player: $0, isCertain: isCertain, submission: nil) }
     }
 

@@ -41,6 +41,10 @@ public struct App: Sendable {
     /// The policy `account_token: require`.
     public var requiresToken = false
     public var missed = Missed.off
+    /// True if the catalogs of the history differ in `missed`.
+    public var changesMissed = false
+    /// The time since which missed purchases are granted, in milliseconds since 1970. Older ones are only listed.
+    public var grantsSince = Int64.min
     /// The policies `finish: after_grant` and `consumption`.
     public var reports = false
     /// The policy `renewals: follow`.
@@ -223,10 +227,13 @@ public struct OperatorAct: Sendable {
 
     public let order: Order
     public let transactionID: String
+    /// The number of submissions that were sent before the order.
+    public let submissions: Int
 
-    public init(_ order: Order, _ transactionID: String) {
+    public init(_ order: Order, _ transactionID: String, submissions: Int = 0) {
         self.order = order
         self.transactionID = transactionID
+        self.submissions = submissions
     }
 }
 

@@ -92,7 +92,7 @@ extension Model {
         let app = facts.apps[purchase.bundleID]
         let isFollowed = purchase.kind == .autoRenewable && app?.followsRenewals ?? false
         // A player owns an original transaction through any purchase of its family, such as a restored copy.
-        let isAnnounced = app?.missed != .off && !purchase.toldAt.isEmpty
+        let isAnnounced = (app?.missed != .off || app?.changesMissed == true) && !purchase.toldAt.isEmpty
         if isFollowed || isAnnounced {
             for other in facts.purchases.values where family(of: other.id) == family(of: purchase.id) {
                 players.formUnion(claims(on: other).map(\.player))
@@ -115,8 +115,9 @@ extension Model {
                 let ids = facts.purchases.values.filter { $0.goods == goods }.map(\.id)
                 // Only an operator ends a hold, even if a later submission has a better proof. Another player's hold
                 // claims the whole family.
-                guard !ids.contains(where: { mayBeHeld($0) }),
-                    !group.contains(where: { mayBeHeld($0.id, besidesFor: players) })
+                let last = claims.compactMap(\.1.number).max() ?? 0
+                guard !ids.contains(where: { mayBeHeld($0, at: last) }),
+                    !group.contains(where: { mayBeHeld($0.id, besidesFor: players, at: last) })
                 else { continue }
                 guard ids.allSatisfy({ seen.grants[$0] == nil && !isUnknown($0) }) else {
                     continue
@@ -129,10 +130,15 @@ extension Model {
     }
 
     /// Returns true if the purchase may be held for a player who is not one of `players`.
-    func mayBeHeld(_ id: String, besidesFor players: Set<String> = []) -> Bool {
+    /// - Parameter number: the index of a submission. Holds that an operator refused before it do not count: "A refused
+    ///   hold frees the claim for others".
+    func mayBeHeld(_ id: String, besidesFor players: Set<String> = [], at number: Int = 0) -> Bool {
         guard let purchase = facts.purchases[id] else { return false }
-        return facts.submissions.contains { submission in
-            !players.contains(submission.player)
+        let refusal = facts.operators.last { $0.order == .refuse && $0.transactionID == id && $0.submissions <= number }
+        let refused = refusal.map { (before: $0.submissions, players: refusedPlayers(of: id)) }
+        return facts.submissions.enumerated().contains { index, submission in
+            if let refused, index < refused.before, refused.players.contains(submission.player) { return false }
+            return !players.contains(submission.player)
                 && (submission.holds.contains(id) || isRevealed(purchase, submission))
                 && !whole(submission).contains(where: \.isCertain)
                 && obstacles(submission, purchase).contains(where: \.isHold)

@@ -32,6 +32,23 @@ extension Model {
         }
     }
 
+    /// Checks the units of each revocation, also of those before a later one.
+    func units() -> [Difference] {
+        changes().sorted { $0.key < $1.key }.flatMap { id, events -> [Difference] in
+            guard let purchase = facts.purchases[id], purchase.kind == .consumable, !isUnknown(id) else { return [] }
+            let shares = purchase.refunds.map(\.thousandths).filter { $0 > 0 }
+            var allowed = Set(shares.map { Self.units(purchase.quantity, $0) })
+            if facts.operators.contains(where: { $0.transactionID == id && $0.order == .revoke }) {
+                allowed.insert(purchase.quantity)
+            }
+            return events.filter { $0.type == "receipt.revoked" && !allowed.contains($0.number("units") ?? 0) }.map {
+                .init(
+                    .refunds,
+                    "a revocation of \(id) takes back \($0.number("units") ?? -1) units, not \(allowed.sorted())")
+            }
+        }
+    }
+
     private func compare(
         _ purchase: Purchase, _ last: Event, _ thousandths: Int, _ isRevokedByOperator: Bool
     ) -> [Difference] {
@@ -65,6 +82,10 @@ extension Model {
                     .init(
                         .ledger,
                         "\(id) is \(row.isInForce ? "in force" : "revoked"), and its newest event is \(last.type)"))
+            }
+            let told = last.type == "receipt.revoked" ? last.number("units") ?? 0 : 0
+            if let kept = row.revokedUnits, kept != told, !isUnknown(id) {
+                found.append(.init(.ledger, "\(id) has \(kept) revoked units, and its newest event says \(told)"))
             }
             if let event = granted[id], event.player != row.player, !isUnknown(id) {
                 found.append(.init(.ledger, "\(id) is \(row.player)'s, and its event \(event.player)'s"))

@@ -24,7 +24,8 @@ extension Model {
     /// Returns the only player to whom the game server assigned the token of the announced purchase. Nil if there are
     /// several, or if anything else may prevent the grant.
     private func playerOfToken(_ purchase: Purchase) -> String? {
-        guard let app = facts.apps[purchase.bundleID], app.missed == .grant, let token = purchase.token,
+        guard let app = facts.apps[purchase.bundleID], app.missed == .grant, !app.changesMissed,
+            purchase.purchasedAt >= app.grantsSince, let token = purchase.token,
             !purchase.toldAt.isEmpty, purchase.goods == "transaction \(purchase.id)", !purchase.isFamilyShared,
             purchase.refunds.isEmpty, app.status(purchase.productID) == .active,
             facts.operators.allSatisfy({ $0.transactionID != purchase.id || $0.order == .refuse })
@@ -34,7 +35,7 @@ extension Model {
     }
 
     /// Returns the players whose events show that an operator refused their hold on the purchase.
-    private func refusedPlayers(of id: String) -> Set<String> {
+    func refusedPlayers(of id: String) -> Set<String> {
         Set(
             seen.events.filter { event in
                 event.type == "receipt.rejected"

@@ -33,7 +33,8 @@ extension Model {
             // Nobody repeats a lost order. A later revocation has its own revision, and so its own event id.
             let subject = event.transaction ?? event.text("original_transaction_id") ?? ""
             let isRevocation = ["receipt.revoked", "receipt.reinstated"].contains(event.type)
-            if erased.contains(family(of: subject)) || isUnknown(subject) && !isRevocation { continue }
+            if facts.conditions.wasPutBack, erased.contains(family(of: subject)) { continue }
+            if facts.conditions.lostOrders.contains(subject), !isRevocation { continue }
             let isSame =
                 facts.conditions.wasPutBack ? known.effect == event.effect : known.json == event.json
             if !isSame || known.key != event.key {

@@ -29,7 +29,8 @@ public struct Model: Sendable {
     /// Returns every difference from the contract. The workers must be idle.
     public func differences() -> [Difference] {
         form() + contents() + revisions() + owners() + arrivals() + arrivalsBehindRefusals() + grantFacts() + refunds()
-            + ledger() + winners() + subscriptions() + toldSubscriptions() + answers() + orderOfGrants() + commits()
+            + units() + ledger() + winners() + subscriptions() + toldSubscriptions() + answers() + orderOfGrants()
+            + commits()
             + spared() + finishes() + refundRequests() + consumptionAnswers() + renewals() + daysOver()
             + (facts.conditions.isCalm ? order() : [])
     }

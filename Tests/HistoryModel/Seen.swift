@@ -140,12 +140,15 @@ public struct GrantRow: Sendable {
     public let product: String
     public let quantity: Int
     public let isInForce: Bool
+    /// The number of revoked units; nil if it is not to be judged.
+    public let revokedUnits: Int?
 
-    public init(player: String, product: String, quantity: Int, isInForce: Bool) {
+    public init(player: String, product: String, quantity: Int, isInForce: Bool, revokedUnits: Int? = nil) {
         self.player = player
         self.product = product
         self.quantity = quantity
         self.isInForce = isInForce
+        self.revokedUnits = revokedUnits
     }
 }
 
