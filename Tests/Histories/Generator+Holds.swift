@@ -27,7 +27,7 @@ extension Drawing {
 
     /// Adds a thief's hold that an operator refuses. Then the payer submits the same purchase.
     mutating func refuseThief() {
-        guard has(.thieves), has(.oddFacts), has(.signedTransactions) else { return }
+        guard has(.thieves) else { return }
         let product = chance.pick([0] + (has(.nonConsumables) ? [2, 2] : []) + (has(.subscriptions) ? [3] : []))
         if product == 2 { used.insert(.nonConsumables) }
         if product == 3 { used.insert(.subscriptions) }

@@ -179,7 +179,17 @@ extension Drawing {
 
     private mutating func erase() {
         _ = add(.settle)
-        _ = add(.erase, ["player": chance.below(Scenery.players.count)])
+        // Mostly a player who has submitted, and whose records the worker may read again.
+        let player = chance.one(in: 3) ? nil : taken.last?.bought.account
+        _ = add(.erase, ["player": (player ?? chance.below(8)) % Scenery.players.count])
+        guard chance.one(in: 2) else { return }
+        if chance.one(in: 2) { add(.settle) }
+        if has(.operators), chance.one(in: 2) {
+            used.insert(.operators)
+            add(.rewind)
+        } else if !submitted.isEmpty {
+            add(.again, ["of": chance.pick(submitted)])
+        }
     }
 
     /// Adds an operator's act. Most revoked grants are reinstated later. Apple may refund the purchase in between.

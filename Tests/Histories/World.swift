@@ -141,8 +141,49 @@ final class World: Sendable {
         try startWorker()
     }
 
+    /// Tells all workers to stop, and waits until they have ended.
+    func stopWorkers() async throws {
+        let all = workers.withLock { workers in
+            defer { workers = [] }
+            return workers
+        }
+        for worker in all {
+            worker.send(SIGCONT)
+            worker.send(SIGTERM)
+        }
+        try await blocking { for worker in all { _ = worker.wait() } }
+    }
+
+    /// Sets the group's offsets of the submissions to 0, which `receiptd rewind` cannot do on the in-process broker: that
+    /// broker finds no offset by time. The group must have no member.
+    func resetOffsets() async throws {
+        var own = properties
+        own["group.id"] = prefix + "receiptd"
+        own["session.timeout.ms"] = "4000"
+        own["enable.auto.commit"] = "false"
+        try await blocking { [submissions, own] in
+            let consumer = try KafkaConsumer(properties: own, log: { _ in })
+            defer { consumer.close() }
+            // That broker lets only a member commit.
+            var assigned: [TopicPartition] = []
+            try consumer.subscribe(
+                [submissions],
+                rebalance: KafkaConsumer.Rebalance(assigned: { partitions in
+                    assigned = partitions
+                    return [:]
+                }))
+            let end = Date.now.addingTimeInterval(15)
+            while assigned.isEmpty, Date.now < end { _ = consumer.poll(timeoutMilliseconds: 100) }
+            let marks = assigned.map { ($0, CommitMark(offset: 0)) }
+            try consumer.commit(Dictionary(uniqueKeysWithValues: marks), timeoutMilliseconds: 5000)
+        }
+    }
+
+    /// Runs an operator's command. Throws a fault if the command does not know one of its arguments.
     func command(_ arguments: [String]) async throws -> Ground.Ending {
-        try await ground.command(arguments, settings.merging(Self.inherited) { own, _ in own })
+        let ending = try await ground.command(arguments, settings.merging(Self.inherited) { own, _ in own })
+        if ending.code == 64, ending.text.contains("Usage:") { throw History.Fault(description: ending.text) }
+        return ending
     }
 
     /// Publishes a record, and returns its position.

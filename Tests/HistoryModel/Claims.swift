@@ -169,14 +169,24 @@ extension Model {
         case .retiredHold: found.append(.held("retired_product"))
         }
         if app.limited.contains(purchase.productID) { found.append(.maybeHeld("daily_limit")) }
-        // A refusal covers each id of the goods.
+        // A refusal covers each id of the goods, and is remembered for its player.
         let isRefused = { (copy: Purchase) in
-            facts.operators.contains { $0.order == .refuse && $0.transactionID == copy.id }
+            facts.operators.contains {
+                $0.order == .refuse && $0.transactionID == copy.id && mayHaveWaited(submission.player, for: copy, $0)
+            }
         }
         if copies.contains(where: { isRefused($0) || facts.conditions.lostOrders.contains($0.id) }) {
             found.append(.maybe("refused_by_operator"))
         }
         return found
+    }
+
+    /// Returns true if the player may have had a hold of the purchase at the time of the order.
+    private func mayHaveWaited(_ player: String, for purchase: Purchase, _ order: OperatorAct) -> Bool {
+        toldClaims(on: purchase).contains { $0.player == player }
+            || facts.submissions.prefix(order.submissions).contains {
+                $0.player == player && ($0.holds.contains(purchase.id) || isRevealed(purchase, $0))
+            }
     }
 
     private static let changedProduct = [Obstacle.maybeHeld("unknown_product"), .maybeHeld("retired_product")]

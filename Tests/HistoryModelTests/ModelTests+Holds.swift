@@ -113,10 +113,16 @@ extension ModelTests {
         let held = try answer("held unreadable_transaction", to: "ben", of: "s1", about: "1")
         let refused = try answer("rejected refused_by_operator", to: "ben", of: "s1", about: "1")
         #expect(rules(facts, [held], [:]).isEmpty)
-        facts.operators = [OperatorAct(.refuse, "1")]
+        facts.operators = [OperatorAct(.refuse, "1", submissions: 1)]
         #expect(rules(facts, [held, refused], [:]) == [.paidArrives])
         let granted = try event("receipt.granted", "1", id: "e1", of: "apple-1", members: #","source":"notification""#)
         #expect(rules(facts, [held, refused, granted], ["1": row()]).isEmpty)
+        // Anna submits after the refusal. The refusal is remembered only for ben.
+        facts.apps[Self.app]?.accounts = [:]
+        facts.submissions.append(submission("s2", by: "anna", of: ["1"], offset: 1))
+        #expect(rules(facts, [held, refused], [:]).contains(.paidArrives))
+        facts.apps[Self.app]?.accounts = ["t": ["anna"]]
+        facts.submissions.removeLast()
         // The operator also refuses anna's hold.
         let own = try answer("rejected refused_by_operator", to: "anna", of: "apple-1", about: "1")
         #expect(!rules(facts, [held, refused, own], [:]).contains(.paidArrives))
