@@ -63,7 +63,7 @@ extension Drawing {
         guard let index = index ?? recent(Array(bought.indices)) else { return buy() }
         let subject = bought[index]
         // The change often meets a purchase that is already granted.
-        if !submitted.isEmpty, chance.one(in: 4) { add(.settle) }
+        if !isInHaste, !submitted.isEmpty, chance.one(in: 4) { add(.settle) }
         var all: [(inout Drawing) -> Void] = [
             { $0.refund(index) }, { $0.request(subject) },
             { $0.restore(subject) },

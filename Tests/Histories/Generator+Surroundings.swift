@@ -3,6 +3,7 @@ extension Drawing {
         if may(.crowds, 75) { crowd() }
         let all: [(inout Drawing) -> Void] = [
             { if $0.may(.kills, 70) { $0.kill() } },
+            { if $0.may(.freezes, 60) { $0.meetBacklog() } },
             { if $0.may(.freezes, 30) { $0.add(.freeze, ["milliseconds": $0.chance.pick([300, 2000, 5000])]) } },
             { if $0.may(.secondWorker, 40) { $0.add(.worker) } },
             { if $0.may(.stops, 30) { $0.add(.stop) } },
@@ -91,6 +92,20 @@ extension Drawing {
             wait([0, 1000, 4000])
             add(.apple)
         }
+    }
+
+    /// Adds a worker that is frozen while Apple and the game servers go on. The worker then meets their records in one
+    /// batch.
+    private mutating func meetBacklog() {
+        if chance.one(in: 2) { add(.settle) }
+        add(.freeze, ["milliseconds": chance.pick([1500, 3000]), "open": 1])
+        isInHaste = true
+        work(2 + chance.below(4))
+        if has(.lateNews), chance.percent(70) {
+            used.insert(.lateNews)
+            add(.deliver, ["order": chance.below(2)])
+        }
+        isInHaste = false
     }
 
     /// Adds `count` random steps: purchases, changes at Apple, and submissions. They come before a fault, or while it

@@ -54,6 +54,8 @@ struct Drawing {
     /// Steps to add later, after other steps, such as the reversal of an earlier step.
     var owed: [(inout Drawing) -> Void] = []
     var hasKept = false
+    /// True if the next steps must not wait for the workers.
+    var isInHaste = false
     var hopeless: Int?
     /// The most purchases of the history. With fewer purchases, more steps affect each.
     var most = Int.max
