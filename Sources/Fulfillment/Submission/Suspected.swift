@@ -27,4 +27,13 @@ public enum Suspected {
         await work.works()
         return try result.get()
     }
+
+    /// Runs `body`, which waits for Kafka's acknowledgement of an answer. A death during or after `body` does not count
+    /// against the suspect, because the answer ends the work on it.
+    public static func answering<Value, Failure: Error>(
+        _ body: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        await work?.waits()
+        return try await body()
+    }
 }

@@ -83,7 +83,8 @@ public final class OutcomePublisher: Sendable {
         var owed: PublicationTrouble.Owed?
         while true {
             do {
-                _ = try await Suspected.waiting { () async throws(KafkaError) in try await producer.current.send(record)
+                _ = try await Suspected.answering { () async throws(KafkaError) in
+                    try await producer.current.send(record)
                 }
                 failures.recovered(.publisher)
                 return true
@@ -141,7 +142,7 @@ public final class OutcomePublisher: Sendable {
             if !evenIfCancelled, Task.isCancelled { throw Abandoned() }
             do {
                 let letter = outgoing
-                _ = try await Suspected.waiting { () async throws(KafkaError) in
+                _ = try await Suspected.answering { () async throws(KafkaError) in
                     try await producer.current.send(letter)
                 }
                 return failures.recovered(.publisher)
@@ -169,6 +170,10 @@ public final class OutcomePublisher: Sendable {
     /// Sends all records. Returns the errors of the failed records, by index in `records`.
     private func sendAll(_ records: ArraySlice<ProducerRecord>) async -> DeliveryCount.Failures {
         guard !records.isEmpty else { return [:] }
+        return await Suspected.answering { await deliver(records) }
+    }
+
+    private func deliver(_ records: ArraySlice<ProducerRecord>) async -> DeliveryCount.Failures {
         let producer = producer.current
         let count = DeliveryCount(expected: records.count)
         for index in records.indices {
@@ -187,7 +192,7 @@ public final class OutcomePublisher: Sendable {
                 break
             }
         }
-        return await Suspected.waiting { await count.failures() }
+        return await count.failures()
     }
 
     private func record(for event: OutcomeEvent, traceparent: String?) -> ProducerRecord {
