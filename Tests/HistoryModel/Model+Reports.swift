@@ -96,7 +96,8 @@ extension Model {
     /// Returns true if something else may change what workers report: a refund, an operator, an erasure, or Apple.
     private func isDisturbed(_ id: String) -> Bool {
         guard let purchase = facts.purchases[id] else { return true }
-        return isUnknown(id) || !refunds(of: purchase).isEmpty || facts.conditions.unknownAtApple[id] != nil
+        return isUnknown(id) || isRefunded(purchase.goods) || !refunds(of: purchase).isEmpty
+            || facts.conditions.unknownAtApple[id] != nil
             || facts.operators.contains { $0.transactionID == id && [.revoke, .reinstate].contains($0.order) }
     }
 }
