@@ -66,22 +66,21 @@ struct OutcomePublisherTests {
         try await read(Sample.outcomes).map { $0.text.replacing(" ", with: "") }
     }
 
-    /// Notes whether the accusation was stored or withdrawn.
-    private final class RecordedWork: SuspectedWork {
-        let calls = Mutex<[String]>([])
-        func works() async { calls.withLock { $0.append("works") } }
-        func waits() async { calls.withLock { $0.append("waits") } }
-    }
-
     @Test("a death behind the acknowledgement of an answer does not count against the suspect")
     func answersOfSuspects() async throws {
         let publisher = try publisher()
-        let work = RecordedWork()
-        try await Suspected.$work.withValue(work) {
+        let changes = AsyncStream<Bool>.makeStream()
+        let accusation = Accusation { isAtWork in
+            changes.continuation.yield(isAtWork)
+            return true
+        }
+        try await Suspected.$work.withValue(accusation) {
             try await publisher.publish([Sample.event(0), Sample.event(1)], traceparent: nil)
             try await publisher.publish(Sample.event(2), traceparent: nil)
         }
-        #expect(work.calls.withLock { $0 } == ["waits", "waits"])
+        changes.continuation.finish()
+        // The accusation is withdrawn once, before the first event is sent.
+        #expect(await changes.stream.reduce(into: []) { $0.append($1) } == [false])
         try await close(publisher)
     }
 
