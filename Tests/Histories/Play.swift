@@ -96,9 +96,9 @@ extension History {
                 let since = quietSince ?? Date.now
                 quietSince = since
                 looks += 1
-                if looks > 1, let found = await look(), found.isEmpty || Date.now.timeIntervalSince(since) > patience {
-                    return found
-                }
+                // A look may take longer than the patience. It judges the state of its beginning.
+                let patienceIsOver = Date.now.timeIntervalSince(since) > patience
+                if looks > 1, let found = await look(), found.isEmpty || patienceIsOver { return found }
             } else {
                 (quietSince, looks) = (nil, 0)
             }
