@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Foundation
 import HistoryModel
 
@@ -6,7 +7,9 @@ extension Performance {
     /// Stops all workers, moves the group to the beginning of the submissions, and starts a worker.
     /// - Returns: false if the command refuses for twelve seconds, for example while a killed worker is still a member.
     private func rewind() async throws -> Bool {
-        try await world.stopWorkers()
+        let stopped = world.tellWorkersToStop()
+        await until(seconds: 20) { stopped.allSatisfy { !$0.isRunning } }
+        for worker in stopped { worker.send(SIGKILL) }
         let time = ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: 1_000_000_000))
         let isDone = await until(seconds: 12) { [world] in
             try await world.command(["rewind", "--to", time]).code == 0
@@ -17,7 +20,12 @@ extension Performance {
     }
 
     func importCatalog() async throws {
-        _ = try await world.command(["catalog", "import", world.ground.file(of: terms).path])
+        let file = world.ground.file(of: terms).path
+        // Another step may keep the database from answering for a while.
+        let isDone = await until(seconds: 20) { [world] in
+            try await world.command(["catalog", "import", file]).code == 0
+        }
+        guard isDone else { throw History.Fault(description: "the catalog \(terms.file) could not be imported") }
     }
 
     func operate(_ step: Step) async throws {

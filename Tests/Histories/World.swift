@@ -141,8 +141,8 @@ final class World: Sendable {
         try startWorker()
     }
 
-    /// Tells all workers to stop, and waits until they have ended.
-    func stopWorkers() async throws {
+    /// Tells all workers to stop, and returns them.
+    func tellWorkersToStop() -> [ChildProcess] {
         let all = workers.withLock { workers in
             defer { workers = [] }
             return workers
@@ -151,7 +151,7 @@ final class World: Sendable {
             worker.send(SIGCONT)
             worker.send(SIGTERM)
         }
-        try await blocking { for worker in all { _ = worker.wait() } }
+        return all
     }
 
     /// Sets the group's offsets of the submissions to 0, which `receiptd rewind` cannot do on the in-process broker: that
@@ -174,6 +174,7 @@ final class World: Sendable {
                 }))
             let end = Date.now.addingTimeInterval(15)
             while assigned.isEmpty, Date.now < end { _ = consumer.poll(timeoutMilliseconds: 100) }
+            guard !assigned.isEmpty else { throw History.Fault(description: "the group assigned no partition in 15 s") }
             let marks = assigned.map { ($0, CommitMark(offset: 0)) }
             try consumer.commit(Dictionary(uniqueKeysWithValues: marks), timeoutMilliseconds: 5000)
         }

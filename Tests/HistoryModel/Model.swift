@@ -30,8 +30,7 @@ public struct Model: Sendable {
     public func differences() -> [Difference] {
         form() + contents() + revisions() + owners() + arrivals() + arrivalsBehindRefusals() + grantFacts() + refunds()
             + units() + ledger() + winners() + subscriptions() + toldSubscriptions() + answers() + orderOfGrants()
-            + commits()
-            + spared() + finishes() + refundRequests() + consumptionAnswers() + renewals() + daysOver()
+            + commits() + spared() + finishes() + refundRequests() + consumptionAnswers() + renewals() + daysOver()
             + (facts.conditions.isCalm ? order() : [])
     }
 
