@@ -115,14 +115,16 @@ extension Model {
     }
 
     /// Checks that the grants of one decision are sorted by purchase time and id, and that the answer comes after them
-    /// ("Events").
+    /// ("Events"). All events of a decision list the same transactions, and several holds of one submission may end in
+    /// the same millisecond, each by a decision of its own.
     func orderOfGrants() -> [Difference] {
         var known: Set<String> = []
         var found: [Difference] = []
         var last: [String: (time: String, id: String)] = [:]
         for event in seen.events where known.insert(event.id).inserted {
             guard ["receipt.granted", "receipt.rejected", "receipt.held"].contains(event.type) else { continue }
-            let decision = "\(event.submission) \(event.text("occurred_at") ?? "")"
+            let listed = event.entries.map(\.transaction).sorted().joined(separator: " ")
+            let decision = "\(event.submission) \(event.text("occurred_at") ?? "") \(listed)"
             let isGrant = event.type == "receipt.granted"
             let key = isGrant ? (event.text("purchased_at") ?? "", event.transaction ?? "") : ("~", "")
             if let before = last[decision], before > key {

@@ -45,16 +45,18 @@ struct ModelTests {
     /// - Parameter members: the members besides those of every transaction's event.
     func event(
         _ type: String, _ transaction: String, id: String, to player: String = "anna", of submission: String = "s1",
-        product: String = gems, revision: Int = 1, quantity: Int = 10, members: String = ""
+        product: String = gems, revision: Int = 1, quantity: Int = 10, members: String = "",
+        beside others: [String] = []
     ) throws -> Event {
-        let entry =
-            #"{"transaction_id":"\#(transaction)","product_id":"\#(product)","outcome":"granted","reason":null}"#
+        let entries = ([transaction] + others).map { id in
+            #"{"transaction_id":"\#(id)","product_id":"\#(product)","outcome":"granted","reason":null}"#
+        }.joined(separator: ",")
         let text = """
             {"event_id":"\(id)","type":"\(type)","player_id":"\(player)","submission_id":"\(submission)",\
             "bundle_id":"\(Self.app)","transaction_id":"\(transaction)","original_transaction_id":"\(transaction)",\
             "product_id":"\(product)","quantity":\(quantity),"environment":"Production",\
             "purchased_at":"2026-01-01T00:00:00Z","revision":\(revision)\(members),\
-            "transactions":[\(type == "receipt.granted" ? entry : "")]}
+            "transactions":[\(type == "receipt.granted" ? entries : "")]}
             """
         return try #require(
             Event(place: Place(partition: 0, offset: 0), key: Array(player.utf8), value: Array(text.utf8)))
@@ -200,9 +202,15 @@ struct ModelTests {
 
     @Test("the model reports a decision's grants out of order, and a subscription's state that no event has")
     func orderAndSubscriptions() throws {
-        let grants = [try event("receipt.granted", "2", id: "e2"), try event("receipt.granted", "1", id: "e1")]
-        #expect(rules(facts(), grants, ["1": row(), "2": row()]).contains(.order))
-        #expect(!rules(facts(), grants.reversed(), ["1": row(), "2": row()]).contains(.order))
+        let rows = ["1": row(), "2": row()]
+        let grants = [
+            try event("receipt.granted", "2", id: "e2", beside: ["1"]),
+            try event("receipt.granted", "1", id: "e1", beside: ["2"]),
+        ]
+        #expect(rules(facts(), grants, rows).contains(.order))
+        #expect(!rules(facts(), grants.reversed(), rows).contains(.order))
+        let ofTwoDecisions = [try event("receipt.granted", "2", id: "e2"), try event("receipt.granted", "1", id: "e1")]
+        #expect(!rules(facts(), ofTwoDecisions, rows).contains(.order))
         for renewal in ["month", "year"] {
             var seen = Seen()
             seen.subscriptions = [
