@@ -137,7 +137,7 @@ extension Model {
         guard let app = facts.apps[submission.bundleID] else { return [] }
         var found = binding(submission, purchase, app)
         if purchase.isUpgraded { found.append(.maybe("upgraded")) }
-        let copies = facts.purchases.values.filter { $0.goods == purchase.goods }
+        let copies = copies(of: purchase.goods)
         if copies.contains(where: { !$0.refunds.isEmpty }) { found.append(.maybe("cancelled")) }
         // The worker may have followed an operator's order that the restore of the database lost.
         if facts.operators.contains(where: { order in

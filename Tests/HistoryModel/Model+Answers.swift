@@ -79,11 +79,11 @@ extension Model {
 
     /// Returns true if a player other than `player` may have a hold on the purchase, or on another one of its family.
     private func mayBeHeld(_ purchase: Purchase, besides player: String) -> Bool {
-        facts.submissions.contains { other in
+        let relatives = relatives(of: purchase)
+        return facts.submissions.contains { other in
             other.player != player
-                && facts.purchases.values.contains { held in
+                && relatives.contains { held in
                     (other.holds.contains(held.id) || isRevealed(held, other) || isFinishedEarly(held, other))
-                        && family(of: held.id) == family(of: purchase.id)
                         && obstacles(other, held).contains(where: \.isHold)
                 }
         }
@@ -93,11 +93,8 @@ extension Model {
     /// The periods of a transferred subscription have two players.
     private func owners(of purchase: Purchase) -> Set<String> {
         if let owner = owner(of: purchase.id) { return [owner] }
-        func owners(where isOne: (Purchase) -> Bool) -> Set<String> {
-            Set(facts.purchases.values.filter(isOne).compactMap { self.owner(of: $0.id) })
-        }
-        let ofCopies = owners { $0.goods == purchase.goods }
-        return ofCopies.isEmpty ? owners { family(of: $0.id) == family(of: purchase.id) } : ofCopies
+        let ofCopies = copies(of: purchase.goods).compactMap { self.owner(of: $0.id) }
+        return Set(ofCopies.isEmpty ? relatives(of: purchase).compactMap { self.owner(of: $0.id) } : ofCopies)
     }
 
     private func isOwnedByOther(_ purchase: Purchase, than player: String) -> Bool {
@@ -110,14 +107,13 @@ extension Model {
             obstacles(submission, purchase).map { ($0.isHold ? "held " : "rejected ") + $0.reason })
         // A transaction that this player's earlier submission caused to be held stays held, even under the period's
         // other id.
-        let same = facts.purchases.values.filter { $0.goods == purchase.goods }
+        let same = copies(of: purchase.goods)
         for other in facts.submissions where other.player == submission.player {
             for held in same where other.holds.contains(held.id) || isRevealed(held, other) {
                 allowed.formUnion(obstacles(other, held).filter(\.isHold).map { "held " + $0.reason })
             }
         }
-        let others = facts.purchases.values.filter { family(of: $0.id) == family(of: purchase.id) }
-            .flatMap { claims(on: $0) }.filter { $0.player != submission.player }
+        let others = relatives(of: purchase).flatMap { claims(on: $0) }.filter { $0.player != submission.player }
         let isHeldForOther = mayBeHeld(purchase, besides: submission.player)
         let isReceiptOfOther =
             isRevealed(purchase, submission)

@@ -28,7 +28,7 @@ extension Model {
     /// Returns the obstacle `ownership_disputed` if another player may have the purchase, or if the worker may know the
     /// token as another player's.
     func dispute(_ submission: Submission, _ purchase: Purchase, _ app: App) -> [Obstacle] {
-        let group = facts.purchases.values.filter { family(of: $0.id) == family(of: purchase.id) }
+        let group = relatives(of: purchase)
         let isOthers =
             !transferred([purchase]).isEmpty
             || facts.submissions.contains { other in

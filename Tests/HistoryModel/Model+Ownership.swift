@@ -72,7 +72,7 @@ extension Model {
     /// Returns true if Apple refunded any copy of the goods. The refund revokes the grant, after which the worker may
     /// grant the goods again (`already_granted`).
     func isRefunded(_ goods: String) -> Bool {
-        facts.purchases.values.contains { $0.goods == goods && !$0.refunds.isEmpty }
+        copies(of: goods).contains { !$0.refunds.isEmpty }
     }
 
     /// Returns the players to whom an operator transferred a subscription of the group.
@@ -94,7 +94,7 @@ extension Model {
         // A player owns an original transaction through any purchase of its family, such as a restored copy.
         let isAnnounced = (app?.missed != .off || app?.changesMissed == true) && !purchase.toldAt.isEmpty
         if isFollowed || isAnnounced {
-            for other in facts.purchases.values where family(of: other.id) == family(of: purchase.id) {
+            for other in relatives(of: purchase) {
                 players.formUnion(claims(on: other).map(\.player))
             }
         }
@@ -103,8 +103,7 @@ extension Model {
 
     func arrivals() -> [Difference] {
         var found: [Difference] = []
-        let families = Dictionary(grouping: facts.purchases.values) { family(of: $0.id) }
-        for (_, group) in families.sorted(by: { $0.key < $1.key }) {
+        for (_, group) in purchasesByFamily.sorted(by: { $0.key < $1.key }) {
             let all = group.flatMap { purchase in claims(on: purchase).map { (purchase, $0) } }
             // The player of the first submission owns the whole family, unless an operator transferred it. If several
             // players may own it, none of its periods must arrive.
@@ -112,7 +111,7 @@ extension Model {
             guard players.count == 1 || group.count == 1 && transferred(group).isEmpty else { continue }
             let certain = Dictionary(grouping: all.filter(\.1.isCertain)) { $0.0.goods }
             for (goods, claims) in certain.sorted(by: { $0.key < $1.key }) {
-                let ids = facts.purchases.values.filter { $0.goods == goods }.map(\.id)
+                let ids = copies(of: goods).map(\.id)
                 // Only an operator ends a hold, even if a later submission has a better proof. Another player's hold
                 // claims the whole family.
                 let last = claims.compactMap(\.1.number).max() ?? 0

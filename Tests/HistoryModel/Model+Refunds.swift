@@ -13,9 +13,7 @@ extension Model {
             let orders = facts.operators.filter { $0.transactionID == id && [.revoke, .reinstate].contains($0.order) }
             let isRevokedByOperator = orders.last?.order == .revoke
             // The refund of a restored copy may or may not count for the whole non-consumable.
-            let isCopied = facts.purchases.values.contains {
-                $0.goods == purchase.goods && $0.id != purchase.id && !$0.refunds.isEmpty
-            }
+            let isCopied = copies(of: purchase.goods).contains { $0.id != id && !$0.refunds.isEmpty }
             guard purchase.kind != .nonConsumable || !isCopied else { return [] }
             let words = refunds(of: purchase)
             if words.isEmpty {

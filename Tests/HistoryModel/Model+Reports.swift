@@ -78,7 +78,7 @@ extension Model {
     /// Returns the players to whom the purchase was granted, under any id of its goods.
     private func owners(of id: String) -> Set<String> {
         guard let purchase = facts.purchases[id] else { return [] }
-        let copies = facts.purchases.values.filter { $0.goods == purchase.goods }
+        let copies = copies(of: purchase.goods)
         return Set(copies.compactMap { owner(of: $0.id) })
     }
 

@@ -5,7 +5,7 @@ extension Model {
     func renewals() -> [Difference] {
         guard !facts.conditions.wasPutBack, facts.conditions.erased.isEmpty else { return [] }
         return facts.purchases.values.sorted { $0.id < $1.id }.compactMap { purchase in
-            let family = facts.purchases.values.filter { self.family(of: $0.id) == self.family(of: purchase.id) }
+            let family = relatives(of: purchase)
             guard purchase.isToldToOwner, let app = facts.apps[purchase.bundleID], app.followsRenewals,
                 let told = purchase.toldAt.first, let end = purchase.expiresAt, end > told,
                 !purchase.isUpgraded, !purchase.isFamilyShared, facts.conditions.unknownAtApple[purchase.id] == nil,
@@ -13,7 +13,7 @@ extension Model {
                 family.allSatisfy({ $0.originalID == purchase.originalID && $0.refunds.isEmpty }),
                 !facts.operators.contains(where: { order in family.contains { $0.id == order.transactionID } }),
                 !family.contains(where: { mayBeHeld($0.id) }),
-                !facts.purchases.values.contains(where: { $0.goods == purchase.goods && seen.grants[$0.id] != nil })
+                !copies(of: purchase.goods).contains(where: { seen.grants[$0.id] != nil })
             else { return nil }
             return .init(.paidArrives, "\(purchase.id) was told after its owner was known, and is granted to nobody")
         }

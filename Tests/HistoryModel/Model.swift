@@ -6,6 +6,8 @@ public struct Model: Sendable {
     /// The family of each transaction. One player owns a whole family: all periods, restored copies and continuations
     /// of an original transaction. A consumable is a family by itself.
     private let families: [String: String]
+    let purchasesByFamily: [String: [Purchase]]
+    private let purchasesByGoods: [String: [Purchase]]
     let granted: [String: Event]
     /// The families with a purchase that an erased player may own.
     private(set) var erased: Set<String> = []
@@ -14,7 +16,11 @@ public struct Model: Sendable {
     public init(_ facts: Facts, _ seen: Seen) {
         self.facts = facts
         self.seen = seen
-        families = Self.families(facts.purchases)
+        let families = Self.families(facts.purchases)
+        let purchases = facts.purchases.values.sorted { $0.id < $1.id }
+        self.families = families
+        purchasesByFamily = Dictionary(grouping: purchases) { families[$0.id] ?? $0.id }
+        purchasesByGoods = Dictionary(grouping: purchases, by: \.goods)
         granted = Dictionary(
             seen.events.filter { $0.type == "receipt.granted" }.map { ($0.transaction ?? "", $0) }
         ) { first, _ in first }
@@ -47,6 +53,12 @@ public struct Model: Sendable {
 
     func family(of id: String) -> String { families[id] ?? id }
 
+    /// Returns all purchases of the purchase's family, the purchase itself too.
+    func relatives(of purchase: Purchase) -> [Purchase] { purchasesByFamily[family(of: purchase.id)] ?? [] }
+
+    /// Returns the purchases of the same goods: the ids of one period, or the copies of a non-consumable.
+    func copies(of goods: String) -> [Purchase] { purchasesByGoods[goods] ?? [] }
+
     /// Returns the player in the grant event of the transaction; nil without such an event.
     func owner(of id: String) -> String? { granted[id]?.player }
 
@@ -54,7 +66,7 @@ public struct Model: Sendable {
     /// count.
     func refunds(of purchase: Purchase) -> [RefundWord] {
         guard purchase.kind == .autoRenewable else { return purchase.refunds }
-        return facts.purchases.values.filter { $0.goods == purchase.goods }.flatMap(\.refunds)
+        return copies(of: purchase.goods).flatMap(\.refunds)
             .sorted { $0.signedAt < $1.signedAt }
     }
 
