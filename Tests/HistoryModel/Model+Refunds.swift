@@ -89,11 +89,18 @@ extension Model {
                 found.append(.init(.ledger, "\(id) is \(row.player)'s, and its event \(event.player)'s"))
             }
         }
-        found += granted.keys.filter { seen.grants[$0] == nil && !isUnknown($0) }.sorted()
+        found += granted.keys.filter { seen.grants[$0] == nil && !isUnknown($0) && !isOverSincePutBack($0) }.sorted()
             .map {
                 .init(.ledger, "\($0) was told as granted and is not in the ledger")
             }
         return found
+    }
+
+    /// Returns true if the restore may have lost the grant of a period that only Apple reported, and the period is over
+    /// by now. The worker grants no such period, whether Apple or a later submission reports it again.
+    private func isOverSincePutBack(_ id: String) -> Bool {
+        guard facts.conditions.wasPutBack, let end = facts.purchases[id]?.expiresAt else { return false }
+        return granted[id]?.text("source") ?? "submission" != "submission" && end <= facts.conditions.now
     }
 
     /// Returns true if the worker revoked or reinstated the grant after the restore. That revision is above every
