@@ -239,9 +239,10 @@ extension Performance {
         let (subscriptions, transactions) = world.apple.inStore { (Array($0.subscriptions.values), $0.transactions) }
         for one in subscriptions {
             // Between the last notification and now the worker may or may not have asked Apple. So a subscription
-            // counts only if it has the same state at both times. A refund request for a past period gives no state.
+            // counts only if it has the same state at both times. A notification about a past period gives no state,
+            // and nor does a refund request.
             let told =
-                post.words.filter { one.periods.contains($0.value.purchase) && post.requests[$0.key] == nil }
+                post.words.filter { one.periods.last == $0.value.purchase && post.requests[$0.key] == nil }
                 .map(\.value.signedAt).max() ?? 0
             guard one.state(at: told) == one.state(at: present), one.periods.allSatisfy({ !untold.contains($0) }),
                 !post.conversions.contains(one.originalID), !isToldElsewhere(one)
