@@ -33,6 +33,7 @@ extension Performance {
         if step.kind == .catalog {
             if step["missed"] == 1 {
                 terms.formSymmetricDifference(.unlisted)
+                backup?.hasOldPolicy = true
                 let policy = terms.contains(.unlisted) ? "off" : "grant"
                 say(step, "an operator imports a catalog with missed_purchases: \(policy)")
                 for app in Scenery.apps where app.hasServerAPI { facts.apps[app.bundleID]?.changesMissed = true }

@@ -54,11 +54,7 @@ extension Performance {
                 loseOrder(of: lost.transactionID)
             }
             facts.operators.removeLast(facts.operators.count - backup.operators)
-            if backup.terms != terms {
-                let comets = facts.purchases.values.filter { $0.productID.hasSuffix("comet") }
-                facts.conditions.lostOrders.formUnion(comets.map(\.id))
-                terms = backup.terms
-            }
+            loseImports(since: backup)
         case .cut:
             say(step, "the database ends all sessions")
             _ = try? await world.ground.query(
@@ -83,6 +79,17 @@ extension Performance {
         world.apple.register(
             receiptData: proof.text,
             behaviour: SimulatedBehaviour([spoilt.times(max(1, step["times"])), .genuine]))
+    }
+
+    /// Notes that putting the database back lost catalogs. The worker may have granted purchases by them, and nobody
+    /// imports them again.
+    private func loseImports(since backup: Backup) {
+        for purchase in facts.purchases.values {
+            let isComet = purchase.productID.hasSuffix("comet") && backup.terms != terms
+            let mayBeMissed = backup.hasOldPolicy && facts.apps[purchase.bundleID]?.changesMissed == true
+            if isComet || mayBeMissed { loseOrder(of: purchase.id) }
+        }
+        terms = backup.terms
     }
 
     /// Notes that putting the database back lost an operator's act. It may concern all periods of the subscription.

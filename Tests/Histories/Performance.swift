@@ -52,6 +52,8 @@ final class Performance {
     struct Backup {
         let operators: Int
         let terms: CatalogTerms
+        /// True if a later catalog changed the policy for missed purchases.
+        var hasOldPolicy = false
     }
 
     struct Troubles {
