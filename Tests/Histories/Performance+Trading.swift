@@ -144,8 +144,10 @@ extension Performance {
             purchase.firstEnd = purchase.firstEnd ?? one.expiresAt
             purchase.expiresAt = one.expiresAt
             if let subscription = subscriptions[one.originalID], subscription.periods.last == one.id {
-                purchase.graceEnd = subscription.renewal.graceExpiresAt ?? purchase.graceEnd
-                purchase.isInGrace = subscription.renewal.graceExpiresAt != nil
+                let grace = subscription.renewal.graceExpiresAt
+                if let known = purchase.graceEnd, known != grace { post.lostGraces.insert(one.id) }
+                purchase.graceEnd = grace ?? purchase.graceEnd
+                purchase.isInGrace = grace != nil && !post.lostGraces.contains(one.id)
             } else {
                 purchase.isInGrace = false
             }

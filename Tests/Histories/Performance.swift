@@ -41,6 +41,9 @@ final class Performance {
         var requests: [String: String] = [:]
         /// The periods for which a notification reported a grace period.
         var graces: Set<String> = []
+        /// The periods whose first grace period ended early, or was followed by a second one. When the worker decided,
+        /// it may have known either of the two, or that there was none.
+        var lostGraces: Set<String> = []
         /// The periods whose grace period the worker knows from such a notification.
         var knownGraces: Set<String> = []
         /// The original transactions whose newest period Apple continues under another one. Apple sends no notification

@@ -85,7 +85,7 @@ public struct Purchase: Sendable {
     public var firstEnd: Int64?
     /// The end of the grace period, which some of Apple's answers show; nil without a grace period.
     public var graceEnd: Int64?
-    /// True if Apple's last notification about the subscription names this grace period.
+    /// True if Apple's last notification about the subscription names this grace period, and it is the only one so far.
     public var isInGrace = false
     /// The `appAccountToken`; nil if the purchase has none.
     public var token: String?
