@@ -1,7 +1,7 @@
 import Fulfillment
 
 extension AppleRoots {
-    /// The SHA-256 of each root certificate in receiptd's repository. Their private keys are public, in
+    /// The SHA-256 of each root certificate in receiptd's repository. The private keys of these roots are public, in
     /// `seeds/signing`.
     static let published: Set<String> = [
         "7b4edbda86235627ed7040d7fea18eebcf18cc2ba5e062115840aa20dd44b6e1",
@@ -14,7 +14,7 @@ extension AppleRoots {
         return fingerprints.count { !apples.contains($0) }
     }
 
-    /// True if one of the roots has a public private key, so that anybody can make receipts that it proves.
+    /// True if one of the roots has a public private key, so that anybody can make receipts that this root proves.
     public var holdsPublishedRoot: Bool { fingerprints.contains { Self.published.contains($0.hexadecimal) } }
 }
 

@@ -20,8 +20,8 @@ public struct ExaminedProof: Sendable {
     public var environment: String?
     /// The state of the signature; nil if the text is of no kind that has a signature.
     public var signature: LocalSignature?
-    /// The common names of the root, intermediate and leaf certificates behind the signature; empty if it is not
-    /// proven.
+    /// The common names of the root, intermediate and leaf certificates behind the signature; empty if the signature is
+    /// not proven.
     public var chain: [String] = []
     /// The receipt's creation date, or the JWS's `signedDate`; nil if there is none.
     public var signedAt: Timestamp?
@@ -47,7 +47,7 @@ public struct ExaminedProof: Sendable {
 extension ProofReader {
     /// Reads any text: a receipt in base64 or in bytes, a JWS of any kind, Unity's envelope, or a notification's body.
     public func examine(_ bytes: [UInt8]) -> ExaminedProof {
-        // A new reader remembers no chain, so that its chains are only those of this proof.
+        // A new reader remembers no chain. So the new reader's chains are only the chains of this proof.
         let reader = ProofReader(chains: chains.forgetful)
         var examined = reader.read(bytes)
         if examined.signature == .proven { examined.chain = reader.chains.knownChains.first ?? [] }

@@ -21,7 +21,7 @@ extension ProofReader: ProofParser {
 
     public func parse(signedTransaction text: String) -> ProofReading {
         switch readSignedTransaction(text) {
-        // If the text has no transaction, receiptd cannot ask Apple about it, even if the signature is proven.
+        // If the text names no transaction, receiptd has no id to ask Apple about, even if the signature is proven.
         case .malformed(let why): .unreadable(.notAJWS(why))
         case .notATransaction: .unreadable(.notATransaction)
         case .nameless(let field): .unreadable(.namelessPurchase([field]))
@@ -36,7 +36,7 @@ extension ProofReader: ProofParser {
 }
 
 extension LocalSignature {
-    /// The reason why the signature is forged; nil if it is not forged.
+    /// The reason why the signature is forged; nil if the signature is not forged.
     fileprivate var cause: Cause? {
         if case .forged(let forgery) = self { forgery.cause } else { nil }
     }

@@ -18,8 +18,8 @@ public struct ProofReader: Sendable {
     init(chains: ChainVerifier) { self.chains = chains }
 
     /// Reads the decoded bytes of `receipt_data`: an iOS 7+ app receipt or an iOS 6 transaction receipt.
-    /// - Parameter matters: returns whether the signature of an app receipt with this content matters. If not, the
-    ///   reader does not check the signature.
+    /// - Parameter matters: a function that returns whether the signature of an app receipt with this content matters.
+    ///   If the result is false, the reader does not check the signature.
     public func readReceipt(
         _ bytes: [UInt8], provingWhere matters: (LocalReceipt) -> Bool = { _ in true }
     ) -> ReceiptReading {
@@ -56,7 +56,7 @@ public struct ProofReader: Sendable {
         }
         let purchase = receipt.purchase
         let signedAt = purchase.hasUnreadablePurchaseTime ? nil : purchase.purchasedAt
-        // Without a readable time of purchase, receiptd cannot tell whether the certificates were valid then.
+        // Without a readable purchase time, receiptd cannot tell whether the certificates were valid at that time.
         let isProven =
             signedAt.flatMap { time in
                 receipt.signature.flatMap(TransactionSignature.init)?

@@ -15,15 +15,15 @@ public struct Identifier: Sendable, Hashable, Comparable, ExpressibleByStringLit
 
     public static func == (left: Identifier, right: Identifier) -> Bool {
         guard left.text.utf8.count == right.text.utf8.count else { return false }
-        // A comparison of contiguous bytes is many times faster than one of `utf8` views. Only a bridged string has no
-        // contiguous bytes.
+        // A comparison of contiguous bytes is many times faster than a comparison of `utf8` views. Only a bridged
+        // string has no contiguous bytes.
         let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in
             right.text.utf8.withContiguousStorageIfAvailable { right in Self.areEqual(left, right) }
         }
         return (areEqual ?? nil) ?? left.text.utf8.elementsEqual(right.text.utf8)
     }
 
-    /// Compares eight bytes at a time. Both buffers must have one length.
+    /// Compares eight bytes at a time. Both buffers must have the same length.
     private static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
         let left = UnsafeRawBufferPointer(left)
         let right = UnsafeRawBufferPointer(right)

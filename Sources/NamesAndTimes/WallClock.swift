@@ -11,7 +11,7 @@ public enum WallClock {
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// The seconds of a clock that never goes back. Its start is unknown.
+    /// The seconds of a clock that never goes back. The clock's start is unknown.
     public static var monotonicSeconds: Double {
         let time = read(CLOCK_MONOTONIC)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9

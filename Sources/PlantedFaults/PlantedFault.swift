@@ -13,7 +13,7 @@ public enum PlantedFault: String, CaseIterable, Sendable {
     case retryAfterIgnored = "retry-after-ignored"
     /// The worker commits the offsets of a partition after Kafka revoked it, as if all its records were decided.
     case commitAfterRevoke = "commit-after-revoke"
-    /// The worker drops a parked submission that is still undecided, instead of putting it back.
+    /// The worker drops a parked submission that is still undecided, instead of putting the submission back.
     case parkedRowDropped = "parked-row-dropped"
     /// The worker writes a partition's checkpoint without comparing it with the present row.
     case checkpointNotCompared = "checkpoint-not-compared"

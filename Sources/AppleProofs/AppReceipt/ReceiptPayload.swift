@@ -63,7 +63,7 @@ extension StoreEnvironment {
     }
 }
 
-/// The limits of names in a receipt, so that every store accepts them.
+/// The limits of names in a receipt, so that every store accepts the names.
 enum ReceiptText {
     static let maximumIdentifierSize = 256
 

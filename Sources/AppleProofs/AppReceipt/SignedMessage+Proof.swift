@@ -42,7 +42,8 @@ extension SignedMessage {
         guard certificates.count <= Self.maximumCertificates else { throw .notProvable(.tooManyCertificates) }
         guard signers.count == 1 else { throw .notProvable(.tooManySigners) }
         // Apple refuses a receipt of its own to which somebody has added parts. A proven receipt waits until Apple
-        // accepts it, and there is no limit on proven receipts that wait.
+        // accepts it, and there is no limit on proven receipts that wait. So a receipt with foreign parts must not
+        // count as proven.
         if hasForeignParts || signer.hasForeignParts { throw .notProvable(.foreignParts) }
         let isOfChain = { (certificate: CertificateOutline) in
             certificate.bytes == leaf.bytes || chains.trusts(certificate)

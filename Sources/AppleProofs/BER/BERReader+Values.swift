@@ -1,5 +1,5 @@
 extension BERReader {
-    /// Returns the value of an INTEGER; nil if it is longer than 8 bytes.
+    /// Returns the value of an INTEGER; nil if the INTEGER is longer than 8 bytes.
     static func integer(_ element: BERElement, in bytes: [UInt8]) -> Int64? {
         guard element.tag == BERTag.integer, (1...8).contains(element.content.count) else { return nil }
         var value: Int64 = bytes[element.content.lowerBound] & 0x80 == 0 ? 0 : -1

@@ -53,7 +53,7 @@ struct BERReader {
         return element
     }
 
-    /// Returns the next element. Throws unless it has the tag `tag`.
+    /// Returns the next element. Throws unless the element has the tag `tag`.
     mutating func next(_ tag: UInt8) throws(BERFault) -> BERElement {
         guard let element = try next(), element.tag == tag else { throw .unexpectedElement }
         return element

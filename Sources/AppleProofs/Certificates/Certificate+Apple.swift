@@ -10,7 +10,8 @@ extension Certificate {
     /// The extension by which Apple marks its Worldwide Developer Relations authorities.
     package static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
 
-    /// The critical extensions that receiptd checks, and those that restrict only uses on which receiptd does not rely.
+    /// The critical extensions that receiptd checks, and critical extensions that restrict only uses on which receiptd
+    /// does not rely.
     private static let knownExtensions: Set<ASN1ObjectIdentifier> = [
         leafMarker, intermediateMarker, .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage,
         .X509ExtensionID.extendedKeyUsage, [2, 5, 29, 32],

@@ -59,8 +59,8 @@ struct ChainVerifier: Sendable {
     }
 
     /// Proves each certificate with its issuer's key, and only then reads its content. A certificate that its issuer
-    /// did not sign is a forgery. Only a certificate that its issuer signed can be in doubt. A leaf is an exception if
-    /// its signature has an unknown algorithm.
+    /// did not sign is a forgery. Only a certificate that its issuer signed can be in doubt. The exception is a leaf
+    /// whose signature has an unknown algorithm, which is in doubt too.
     private func verifyAnew(
         _ leaf: CertificateOutline, _ intermediate: CertificateOutline
     ) throws(ProofFailure) -> VerifiedChain {
@@ -100,7 +100,7 @@ struct ChainVerifier: Sendable {
         return chain
     }
 
-    /// Reads a certificate that its issuer signed. A fault in it is a doubt.
+    /// Reads a certificate that its issuer signed. A fault in the certificate is a doubt, not a forgery.
     private static func certificate(_ outline: CertificateOutline) throws(ProofFailure) -> Certificate {
         if let doubt = outline.doubt { throw .notProvable(doubt) }
         guard let certificate = try? Certificate(derEncoded: outline.bytes) else {

@@ -21,7 +21,7 @@ enum Claim<Value> {
         if case .told(let value) = self { value } else { nil }
     }
 
-    /// The claim, unreadable if it is absent. For a field that Apple never leaves out.
+    /// The claim. An absent claim counts as unreadable, because Apple never leaves the field out.
     var orUnreadable: Claim { isTold ? self : .unreadable }
 
     /// True if the claim is present, readable or not.
@@ -81,7 +81,7 @@ extension JSONValue {
 
     private static var times: ClosedRange<Int64> { -62_135_596_800_000...253_402_300_799_999 }
 
-    /// Returns the identifier in a text or a whole number; nil if it is absent or unreadable.
+    /// Returns the identifier in a text or a whole number; nil if the claim is absent or unreadable.
     func digits(_ name: String) -> Identifier? {
         identifier(name).told ?? integer(name).told.map { Identifier(String($0)) }
     }

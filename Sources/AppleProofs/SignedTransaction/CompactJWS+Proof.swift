@@ -6,11 +6,11 @@ import NamesAndTimes
 extension CompactJWS {
     private static let chainLength = 3
 
-    /// Returns whether Apple signed the JWS with a chain that was valid at `time`. If `time` is nil, does not check the
-    /// chain's validity at a time; this is for data without a readable signing time.
+    /// Returns whether Apple signed the JWS with a chain that was valid at `time`. `time` is nil for data without a
+    /// readable signing time. Then the function does not check the time in which the chain is valid.
     ///
-    /// The algorithm is always ES256, and the key is the leaf's. A header with another algorithm counts as forged. The
-    /// chain must end in a trusted root; the root certificate in the header does not count.
+    /// The algorithm is always ES256, and the key is the leaf's key. A header with another algorithm counts as forged.
+    /// The chain must end in a trusted root. The root certificate in the header does not count.
     func signature(at time: Timestamp?, chains: ChainVerifier) -> LocalSignature {
         do throws(ProofFailure) {
             try prove(at: time, chains: chains)

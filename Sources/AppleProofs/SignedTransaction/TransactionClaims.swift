@@ -31,7 +31,7 @@ struct TransactionClaims {
         let original = payload.transactionID("originalTransactionId")
         if case .unreadable = original { throw .nameless("originalTransactionId") }
         var claim = ClaimReader(payload)
-        // Every transaction has an environment, so an absent one counts as unreadable.
+        // Every transaction has an environment, so an absent environment counts as unreadable.
         environment = claim("environment") { payload in { payload.environment($0).orUnreadable } }
         signedDate = payload.signedDate
         _ = claim("signedDate") { payload in { _ in payload.signedDate } }

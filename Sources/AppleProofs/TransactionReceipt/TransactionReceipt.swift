@@ -44,8 +44,8 @@ struct TransactionReceipt {
 }
 
 extension StorePurchase {
-    /// Returns nil if the transaction or the product is missing or unreadable. An unreadable quantity or purchase time
-    /// is named as in Apple's answer, and its property has a meaningless value.
+    /// Returns nil if the transaction or the product is missing or unreadable. If the quantity or the purchase time is
+    /// unreadable, `unreadable` has the field's name from Apple's answer, and the property has a meaningless value.
     fileprivate init?(purchaseInfo fields: PropertyList) {
         guard let transactionID = fields["transaction-id"].flatMap({ TransactionIDText.read($0) }),
             let productID = fields["product-id"].flatMap({ ReceiptText.identifier($0) })

@@ -21,7 +21,8 @@ extension JSONParser {
         return names.name(UnsafeBufferPointer(rebasing: bytes[start..<index]))
     }
 
-    /// Moves the index to the closing quote and returns true, or to the first backslash and returns false.
+    /// Moves the index to the closing quote or to the first backslash, whichever comes first. Returns true at the
+    /// closing quote.
     private mutating func isPlain() throws(JSONFault) -> Bool {
         skipPlainWords()
         while index < bytes.count {

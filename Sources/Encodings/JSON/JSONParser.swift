@@ -1,4 +1,5 @@
-/// A strict JSON parser (RFC 8259) for bytes from outside. It reads in one pass, limits the depth and never traps.
+/// A strict JSON parser (RFC 8259) for bytes from outside. The parser reads in one pass, limits the depth and never
+/// traps.
 ///
 /// Foundation's decoder takes eight to sixteen times as long, and loses the text of numbers (decision 0005). The tests
 /// compare this parser's results with Foundation's.
@@ -9,7 +10,7 @@ public struct JSONParser {
     public struct Document: Sendable {
         public let value: JSONValue
         /// True if a container was deeper than `maximumDepth`. The parser checked only the container's brackets, and
-        /// made it null.
+        /// made the container null.
         public let exceededDepth: Bool
     }
 

@@ -17,7 +17,7 @@ public struct AnnouncedPurchase: Sendable, Equatable {
     public private(set) var evidence: GenuineReceipt
     public private(set) var purchase: StorePurchase
     public let source: PurchaseSource
-    /// The id that stands in for a game server's `submission_id`. It contains the notification's UUID, or the
+    /// The stand-in for a game server's `submission_id`: `apple-` and the notification's UUID, or `apple-` and the
     /// transaction id if there was no notification.
     public let submissionID: Identifier
     /// The time at which Apple signed the purchase, or the time of Apple's answer.
@@ -53,7 +53,7 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         self.isRenewal = isRenewal
     }
 
-    /// The purchase without the refund that the evidence still shows but Apple has reversed.
+    /// The purchase without its refund. The evidence still shows the refund, but Apple has reversed it.
     var withoutRevocation: AnnouncedPurchase {
         var purchase = self
         purchase.purchase.cancelledAt = nil
@@ -78,7 +78,7 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         return changed
     }
 
-    /// The key of the purchase's account token; nil if the purchase has no token, or the nil UUID.
+    /// The key of the purchase's account token; nil if the purchase has no token, or if its token is the nil UUID.
     public var tokenKey: AccountTokenKey? {
         purchase.appAccountToken.map { AccountTokenKey(bundleID: evidence.bundleID, token: $0) }
     }

@@ -1,25 +1,28 @@
 import NamesAndTimes
 
-/// The store of purchases that Apple announced and nobody submitted. All replicas share it; times are the database's.
+/// The store of purchases that Apple announced and nobody submitted. All replicas share the store. Times are the
+/// database's.
 ///
-/// Every function throws if the database is out of reach. A lease ends by itself.
+/// Every function throws if the database is out of reach. A lease ends at its own end time, without a call.
 public protocol AnnouncedPurchases: Sendable {
-    /// Leases up to `limit` due purchases, oldest first, then purchases that an older catalog left unclaimed. Leases no
-    /// suspect. A suspect is a purchase whose last three leases ended without a result.
+    /// Leases up to `limit` purchases: first due purchases, oldest first, then unclaimed purchases that a worker last
+    /// judged under an older catalog. Leases no suspect. A suspect is a purchase whose last three leases ended without
+    /// a result.
     func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement]
 
-    /// Leases the suspect that is due first, or sets the suspect aside. Call it while no other purchase is leased.
+    /// Leases the suspect that is due first. Sets the suspect aside instead if several workers died while they
+    /// delivered it in isolation. Call this function while no other purchase is leased.
     func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase>
 
-    /// Stops counting these leases against their purchases. The purchases only wait for the database, or their delivery
-    /// failed without the death of the process. The leases end by themselves.
+    /// Stops counting these leases against their purchases. Call this function if the purchases only wait for the
+    /// database, or if their delivery failed while the process lived on. The leases end by themselves.
     func forgive(_ leased: [LeasedAnnouncement]) async throws
 
     /// Delivers each purchase to its player, or stores the reason against the delivery. One SQL transaction commits the
     /// results with their events.
     ///
-    /// A purchase has no outcome if its lease is over, or if a submission brought the purchase meanwhile. A purchase
-    /// with `isToBeAsked` has no outcome either, and stays leased.
+    /// Returns no outcome for a purchase if its lease is over, or if a submission brought the purchase meanwhile.
+    /// Returns no outcome either for a purchase with `isToBeAsked`, which stays leased.
     func deliver(
         _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
     ) async throws -> [AnnouncedOutcome]
@@ -30,10 +33,10 @@ public protocol AnnouncedPurchases: Sendable {
 public struct AnnouncedOwnership: Sendable, Equatable {
     /// The owner of the original transaction; nil if there is none.
     public var owner: PlayerID?
-    /// True if a transaction under the original transaction was granted before, so that the owner has passed the rules
-    /// once.
+    /// True if a transaction under the original transaction was granted before. The owner passed the rules at that
+    /// time.
     public var isLetIn: Bool
-    /// The player whom `player-accounts` names for the purchase's token; nil if it names none.
+    /// The player whom a record of `player-accounts` names for the purchase's token; nil if there is no such record.
     public var told: PlayerID?
     /// The time at which the app's catalog first granted missed purchases; nil if it never did.
     public var grantsSince: Timestamp?
@@ -42,10 +45,11 @@ public struct AnnouncedOwnership: Sendable, Equatable {
     /// True if Apple reversed a refund of the purchase. The reversal must be later than the stored purchase, and later
     /// than the refund that the stored purchase shows.
     public var isReversed = false
-    /// True if the database fell back after Apple announced the purchase. A worker may have published a grant that the
-    /// database lost.
+    /// True if the database fell back to an earlier state after Apple announced the purchase. A worker may have
+    /// published a grant that the database lost.
     public var isDecidedAgain = false
-    /// True if the database lost the purchase's published grant to `owner`. Then `owner` gets the purchase.
+    /// True if a worker published a grant of the purchase to `owner`, and the database lost the grant. Then `owner`
+    /// gets the purchase.
     public var isPublished = false
 
     public init(
@@ -65,7 +69,7 @@ public enum AnnouncedJudgement: Sendable {
     case deliver(PendingDecision)
     /// The worker must first ask Apple for the transaction by its id.
     case asks
-    /// The rules refuse the purchase to the player; to every player if the player is nil.
+    /// The rules refuse the purchase to this player, or to every player if the player is nil.
     case refused(Reason, PlayerID?)
     case unclaimed(UnclaimedReason)
     case ignored
@@ -74,8 +78,8 @@ public enum AnnouncedJudgement: Sendable {
 }
 
 extension LeasedAnnouncement {
-    /// Judges and settles the purchase against an empty ledger, first without an owner and then with an owner, and
-    /// discards the results. `PendingDecision.rehearse` gives the reason.
+    /// Judges and settles the purchase against an empty ledger, first without an owner and then with an owner. Discards
+    /// the results. `PendingDecision.rehearse` explains why.
     public func rehearse(under catalog: Catalog, at now: Timestamp) {
         let somebody = AnnouncedOwnership(owner: PlayerID("rehearsal"), isLetIn: true, grantsSince: purchase.toldAt)
         for ownership in [AnnouncedOwnership(), somebody] {
@@ -97,7 +101,8 @@ extension LeasedAnnouncement {
             if isToBeAsked(under: app) { return .asks }
             return decision(for: owner, terms(isRenewal: true), under: appTerms, ownership, now)
         }
-        // If `isDecidedAgain`, the purchase may have a lost grant. Then the settlement also deals with the refund.
+        // If `isDecidedAgain`, the database may have lost a grant of the purchase. Then the settlement also deals with
+        // the refund.
         let isRefunded = ownership.isRefunded && !ownership.isDecidedAgain
         if let reason = reasonAgainstAnybody(under: appTerms, ownership, now) ?? (isRefunded ? .cancelled : nil) {
             if reason == .cancelled, !isRefunded, isShownRefunded, isToBeAsked(under: app) { return .asks }
@@ -106,7 +111,7 @@ extension LeasedAnnouncement {
         switch app.announcements.missedPurchases {
         case .off: return purchase.isRenewal ? .unclaimed(.notDelivered) : .ignored
         case .report: return .unclaimed(.notDelivered)
-        // The worker may have learnt of the lost grant after the lease began.
+        // The worker may have learnt of the lost grant after it leased the purchase.
         case .grant where isToBeAsked(under: app) || ownership.isPublished && mayBeAsked(under: app): return .asks
         case .grant: break
         }
@@ -122,8 +127,8 @@ extension LeasedAnnouncement {
         return decision(for: player, terms, under: appTerms, ownership, now)
     }
 
-    /// Returns whether the purchase was bought at `time` or later. An unreadable purchase time counts as later, because
-    /// a person decides about a purchase with an unreadable fact.
+    /// Returns whether the player bought the purchase at `time` or later. An unreadable purchase time counts as later,
+    /// because a person decides about a purchase with an unreadable fact.
     private func mayBeBought(since time: Timestamp) -> Bool {
         purchase.purchase.hasUnreadablePurchaseTime || purchase.purchase.purchasedAt >= time
     }
@@ -144,7 +149,8 @@ extension LeasedAnnouncement {
         return .deliver(
             PendingDecision(
                 submission: judge.submission, position: position,
-                // No submitted proof has this digest. So a submission of the transaction gets an identity of its own.
+                // No submitted proof has this digest. So a later submission of the transaction gets a different
+                // identity.
                 proof: Digest256(hashing: Array("announced \(purchase.purchase.transactionID.text)".utf8)),
                 verdict: .each([judge.judged(purchase.purchase, in: purchase.evidence)]),
                 environment: purchase.evidence.environment, evidence: nil, decidedAt: now,

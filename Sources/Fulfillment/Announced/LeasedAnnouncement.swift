@@ -2,15 +2,15 @@ import NamesAndTimes
 
 /// An announced purchase under a lease. No other replica takes the purchase before the lease is over.
 public struct LeasedAnnouncement: Sendable {
-    /// The end of the lease in PostgreSQL's microseconds. It distinguishes this lease from a later one.
+    /// The end of the lease, in PostgreSQL's microseconds. Each later lease of the purchase has a different end.
     public typealias Lease = Int64
 
     public private(set) var purchase: AnnouncedPurchase
-    /// The number of earlier holds of the purchase. An operator ended each of them with a refusal.
+    /// The number of earlier holds of the purchase. An operator ended each of these holds with a refusal.
     public let timesHeld: Int32
     public let lease: Lease
-    /// True if the database lost the purchase's published grant. Always false for a renewal, because the claim of its
-    /// original transaction does not name the renewal.
+    /// True if the database lost the purchase's published grant. Always false for a renewal, because the claim of a
+    /// renewal's original transaction does not name the renewal.
     public let isPublished: Bool
     /// True if the worker has asked Apple for the transaction by its id under this lease.
     private var wasAsked = false
@@ -29,10 +29,11 @@ public struct LeasedAnnouncement: Sendable {
         return one
     }
 
-    /// Returns whether the worker must ask Apple for the transaction by its id before it decides. The worker must ask
-    /// in three cases. receiptd cannot read a fact of the purchase. Or Apple refunded the purchase after the
-    /// announcement, and receiptd may have missed a reversal of the refund. Or the database lost a published grant, and
-    /// perhaps a refund too.
+    /// Returns whether the worker must ask Apple for the transaction by its id before the worker decides. Each of these
+    /// cases suffices:
+    /// - receiptd cannot read a fact of the purchase.
+    /// - Apple refunded the purchase after the announcement, and receiptd may have missed a reversal of the refund.
+    /// - The database lost a published grant, and perhaps a refund too.
     public func isToBeAsked(under app: AppPolicy) -> Bool {
         let isDoubtful = isPublished || isShownRefunded || !purchase.purchase.unreadable.isEmpty
         return isDoubtful && mayBeAsked(under: app)
@@ -45,8 +46,8 @@ public struct LeasedAnnouncement: Sendable {
 
     /// Returns the purchase after the worker asked Apple for the transaction.
     /// - Parameter answer: the transaction as Apple describes it now; nil if Apple does not know the transaction, or if
-    ///   receiptd cannot ask Apple. If nil, a purchase with an unreadable fact is held, and a refund after the
-    ///   announcement counts.
+    ///   receiptd cannot ask Apple. If `answer` is nil, the worker holds a purchase with an unreadable fact, and a
+    ///   refund after the announcement counts.
     public func told(_ answer: NotifiedTransaction?) -> LeasedAnnouncement {
         var one = self
         one.wasAsked = true
@@ -57,7 +58,7 @@ public struct LeasedAnnouncement: Sendable {
     /// The topic in `position`. Kafka allows no topic with this name.
     public static let topic = "(announced)"
 
-    /// The position of the purchase in place of a Kafka record's position.
+    /// The stand-in for the position of a Kafka record, which an announced purchase does not have.
     public var position: RecordPosition {
         RecordPosition(
             topic: Self.topic, partition: 0, offset: Int64(timesHeld), timestamp: purchase.toldAt,
@@ -88,8 +89,8 @@ public struct AnnouncedOutcome: Sendable, Equatable {
     public let player: PlayerID?
     /// The event of a grant or a hold; nil for other outcomes.
     public let event: OutcomeEvent?
-    /// The event of the grant's change that the worker publishes right after the grant (`Settlement.Revocation`); nil
-    /// if there is none.
+    /// The event that revokes or reinstates the grant, which the worker publishes right after the grant
+    /// (`Settlement.Revocation`); nil if there is none.
     public var revocation: OutcomeEvent?
     /// The events about changes of the purchase's subscription.
     public var subscriptions: [OutcomeEvent] = []
@@ -150,8 +151,8 @@ extension LeasedAnnouncement {
             return AnnouncedOutcome(
                 of: purchase, .held, reason: reason?.rawValue, player: player, event: settlement.answer)
         }
-        // The player already has the purchase from a submission or from another system, or has its period by another
-        // transaction.
+        // The player already has the purchase, from a submission or from another system. If `repeated` has the
+        // purchase, the player has its period by another transaction.
         switch settlement.outcomes.first?.outcome {
         case .alreadyGranted where !settlement.repeated.isEmpty:
             return AnnouncedOutcome(of: purchase, .refused, reason: reason?.rawValue, player: player)

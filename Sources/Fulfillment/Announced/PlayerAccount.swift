@@ -26,8 +26,8 @@ public struct PlayerAccountDecoder: Sendable {
 
     private let signature: RecordSignature
 
-    /// - Parameter signingKeys: the secrets, one of which must have signed a record. If there are none, the decoder
-    ///   checks no signatures.
+    /// - Parameter signingKeys: the secrets. The signature of a record must be made with one of them. If there are
+    ///   none, the decoder checks no signatures.
     public init(signingKeys: [String] = []) {
         signature = RecordSignature(keys: signingKeys, of: .accounts)
     }
@@ -61,7 +61,7 @@ public struct PlayerAccountDecoder: Sendable {
         guard let document = try? JSONParser.parse(value), case .object(let members) = document.value else {
             return unreadable("not a JSON object")
         }
-        // A record with a member other than `player_id` may belong to another topic, even if its signature is right.
+        // A record with a member other than `player_id` may be meant for another topic, even if its signature is right.
         guard members.allSatisfy({ $0.name == Self.playerID }) else {
             return unreadable("a member other than player_id does not belong in this topic")
         }
@@ -91,8 +91,8 @@ public struct PlayerAccountDecoder: Sendable {
 
 /// The store of the players that the game names for account tokens.
 public protocol PlayerAccounts: Sendable {
-    /// Stores the newest record of each token. The same SQL transaction makes due each announced purchase that workers
-    /// can now deliver. A record that is older than the stored record of its token changes nothing. Throws if the
+    /// Stores the newest record of each token. The same SQL transaction makes each announced purchase due that workers
+    /// can now deliver. If a record is older than the stored record of its token, nothing changes. Throws if the
     /// database is out of reach. The caller may repeat the call with any of the records.
     func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[EnteredRecord]>
 }

@@ -3,8 +3,8 @@ import NamesAndTimes
 /// The result of one try to get Apple's answer. An outage and wrong credentials are values too, but never lead to a
 /// verdict.
 public enum AppleAnswer: Sendable, Equatable {
-    /// Apple vouches for the purchases. The case is boxed, because each of thousands of waiting tries reserves memory
-    /// for an answer.
+    /// Apple vouches for the purchases. The case is boxed, because thousands of tries may wait, and each try reserves
+    /// memory for an answer.
     indirect case genuine(GenuineReceipt)
     case refused(Refusal)
     /// Apple is down or slow, limits requests, or gave an answer that receiptd cannot read. The worker asks again.
@@ -25,7 +25,7 @@ public enum AppleAnswer: Sendable, Equatable {
         case accountNotFound
         /// A status of 21100–21199 that Apple flags as not retryable.
         case refusedForGood
-        /// Apple signed the answer, but receiptd cannot read its ids or its product.
+        /// Apple signed the answer, but receiptd cannot read the answer's ids or product.
         case unreadable
         /// Error 4040010 from both environments. Apple may not know the transaction yet.
         case unknownTransaction
@@ -62,9 +62,10 @@ public enum AppleAnswer: Sendable, Equatable {
         case credentials
         /// A signed part of Apple's answer is not proven by our root certificates, or is about another transaction.
         case unproven
-        /// Apple's answer lacks a purchase that Apple itself signed in the proof. No request has this result.
+        /// Apple's answer lacks a purchase that Apple itself signed in the proof. The label never has this value,
+        /// because it is not the result of one request.
         case emptyAnswer = "empty_answer"
-        /// The account's history has more pages than receiptd reads for one submission. No request has this result.
+        /// The account's history has more pages than receiptd reads for one submission. The label never has this value.
         case longHistory = "long_history"
     }
 

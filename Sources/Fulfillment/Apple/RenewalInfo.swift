@@ -11,8 +11,8 @@ public struct RenewalInfo: Sendable, Equatable {
     /// Apple's `isInBillingRetryPeriod`.
     public var isInBillingRetry: Bool
     public var graceExpiresAt: Timestamp?
-    /// The environment; nil if Apple names none. Apple signs no `bundleId` in a renewal info. Only the environment and
-    /// the original transaction tie the renewal info to its transaction.
+    /// The environment; nil if Apple names none. Apple signs no `bundleId` in a renewal info. So only the environment
+    /// and the original transaction tie the renewal info to its transaction.
     public var environment: StoreEnvironment?
     public var signedAt: Timestamp
 
@@ -32,7 +32,7 @@ public struct RenewalInfo: Sendable, Equatable {
     }
 }
 
-/// One subscription in the answer of Get All Subscription Statuses.
+/// One subscription in the answer of the endpoint "Get All Subscription Statuses".
 public struct SubscriptionStatus: Sendable, Equatable {
     public var subscriptionGroupID: String?
     /// Apple's `status`.

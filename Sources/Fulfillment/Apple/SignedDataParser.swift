@@ -9,9 +9,10 @@ public protocol SignedDataParser: Sendable {
 
 public enum SignedReading<Value: Sendable>: Sendable {
     case proven(Value)
-    /// The signature is of a kind that receiptd cannot judge. The text says why, without any of the content.
+    /// receiptd cannot judge a signature of this kind. The text gives the reason, without any of the content.
     case notProvable(String)
-    /// Apple did not sign the data, or the data is of another kind. The text says why, without any of the content.
+    /// Apple did not sign the data, or the data is of another kind. The text gives the reason, without any of the
+    /// content.
     case unusable(String)
     /// Apple signed the data, but receiptd cannot read a field that identifies its subject. The text names the field,
     /// without any of the content.

@@ -7,12 +7,12 @@ public enum StoreErrorCode {
     public static let startDateTooFarInPast: Int64 = 4_000_012
     public static let invalidPaginationToken: Int64 = 4_000_014
     static let paginationTokenExpired: Int64 = 4_000_017
-    /// The app has no address for version 2 notifications. So Apple sends no notifications, and keeps no history of
-    /// them.
+    /// The app has no address for version 2 notifications. So Apple sends the app no notifications, and keeps no
+    /// history of notifications.
     public static let noNotificationURL: Int64 = 4_040_007
 
-    /// receiptd's own code, not Apple's: receiptd cannot read Apple's signed data, and Apple's next answer would have
-    /// equal data.
+    /// receiptd's own code, which Apple never sends. receiptd cannot read Apple's signed data, and Apple's next answer
+    /// would have equal data.
     public static let unreadableAnswer: Int64 = 0
 
     public static func restartsPaging(_ code: Int64) -> Bool {

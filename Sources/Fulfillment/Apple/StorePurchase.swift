@@ -21,7 +21,7 @@ public struct StorePurchase: Sendable, Equatable {
     public var isUpgraded = false
     /// The product's type; nil if Apple signed no type. Receipts have none.
     public var type: PurchaseType?
-    /// Apple's `appAccountToken` in lower case; nil without one.
+    /// Apple's `appAccountToken` in lower case; nil without a token.
     public var appAccountToken: String?
     /// The currency in upper case; nil if Apple names none.
     public var currency: String?
@@ -57,8 +57,8 @@ public struct StorePurchase: Sendable, Equatable {
         set { details.originalPurchasedAt = newValue }
     }
 
-    /// The refunded share in thousandths of a percent; nil if Apple names none. A refund without a share is of the
-    /// whole.
+    /// The refunded share in thousandths of a percent; nil if Apple names none. A refund without a share covers the
+    /// whole purchase.
     public var refundedMilliPercent: Int32? {
         get { details.refundedMilliPercent }
         set { details.refundedMilliPercent = newValue }
@@ -83,15 +83,14 @@ public struct StorePurchase: Sendable, Equatable {
         set { details.previousOriginalTransactionID = newValue }
     }
 
-    /// Apple's `webOrderLineItemId`; nil if Apple names none. All transactions of a period have one
-    /// `webOrderLineItemId`.
+    /// Apple's `webOrderLineItemId`, which is the same for all transactions of a period; nil if Apple names none.
     public var webOrderLineItemID: Identifier? {
         get { details.webOrderLineItemID }
         set { details.webOrderLineItemID = newValue.flatMap(Self.lineItem) }
     }
 
-    /// Returns the id without leading zeros, because a receipt has the id as a number. Returns nil for zero, which
-    /// means no id in a receipt.
+    /// Returns the id without leading zeros, because a receipt has the id as a number. Returns nil for zero, which a
+    /// receipt has in place of an absent id.
     private static func lineItem(_ told: Identifier) -> Identifier? {
         guard told.text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return told }
         let digits = told.text.drop { $0 == "0" }
@@ -129,8 +128,8 @@ public struct StorePurchase: Sendable, Equatable {
         transactionID != originalTransactionID && expiresAt == nil && webOrderLineItemID == nil
     }
 
-    /// Returns whether receiptd decides and publishes `left` before `right`. The order is by `purchased_at`, then by
-    /// the id's bytes.
+    /// Returns whether receiptd decides and publishes `left` before `right`. The order is by `purchasedAt`, then by the
+    /// bytes of the id.
     public static func isBefore(_ left: StorePurchase, _ right: StorePurchase) -> Bool {
         left.purchasedAt != right.purchasedAt
             ? left.purchasedAt < right.purchasedAt : left.transactionID < right.transactionID
@@ -160,10 +159,10 @@ public enum PurchaseType: Sendable, Equatable {
     }
 }
 
-/// Evidence: a receipt or a transaction that Apple vouches for. The evidence may have no purchase.
+/// Evidence: a receipt or a transaction that Apple vouches for. The evidence may list no purchase.
 public struct GenuineReceipt: Sendable, Equatable {
     public var bundleID: BundleID
-    /// Apple's number of the app; nil or 0 if Apple names none, which is so in the sandbox.
+    /// Apple's number of the app; nil or 0 if Apple names none. Apple names none in the sandbox.
     public var appAppleID: Int64?
     public var environment: StoreEnvironment
     /// The purchases in purchase order, one for each transaction id.
@@ -181,7 +180,8 @@ public struct GenuineReceipt: Sendable, Equatable {
     public var answeredAt: Timestamp?
     /// The subscriptions' renewal infos in verifyReceipt's answer (`pending_renewal_info`).
     public var renewals: [RenewalInfo] = []
-    /// `latest_receipt` in base64: the receipt's newest version, with all later periods; nil without subscriptions.
+    /// `latest_receipt` in base64: the newest version of the receipt, with all later periods; nil for a receipt without
+    /// subscriptions.
     public var latestReceipt: String?
     /// The time at which Apple made the receipt; nil for a single transaction, or if unknown.
     public var createdAt: Timestamp?

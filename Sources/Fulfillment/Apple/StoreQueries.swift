@@ -1,35 +1,35 @@
 import NamesAndTimes
 
 /// Sends receiptd's requests to the App Store Server API, except those about a submission's proof. Each call is one try
-/// and never throws: an outage is a value. A call returns only proven parts of Apple's answer; Get Notification History
-/// returns unproven notifications.
+/// and never throws: an outage is a value. Every call but one returns only proven parts of Apple's answer. The
+/// exception is `notificationHistory`, which returns unproven notifications.
 public protocol StoreQueries: Sendable {
-    /// Calls Get Transaction Info.
+    /// Calls the endpoint "Get Transaction Info".
     func transaction(
         _ id: StoreTransactionID, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<NotifiedTransaction>
 
-    /// Calls Get All Subscription Statuses, for the customer of the transaction.
+    /// Calls the endpoint "Get All Subscription Statuses", for the customer of the transaction.
     func subscriptionStatuses(
         of id: StoreTransactionID, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<[SubscriptionStatus]>
 
-    /// Calls Get Transaction History, version 2.
+    /// Calls the endpoint "Get Transaction History", version 2.
     /// - Parameter page: the `revision` of the page before; nil for the first page.
     func transactionHistory(
         of id: StoreTransactionID, _ filter: TransactionHistoryFilter, page: String?, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<TransactionHistoryPage>
 
-    /// Calls Get Notification History.
+    /// Calls the endpoint "Get Notification History".
     /// - Parameter page: the `paginationToken` of the page before; nil for the first page.
     func notificationHistory(
         _ window: NotificationHistoryWindow, page: String?, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<NotificationHistoryPage>
 
-    /// Calls Finish Transaction, which tells Apple that the purchase is delivered.
+    /// Calls the endpoint "Finish Transaction", which tells Apple that the game has delivered the purchase.
     func finish(_ id: StoreTransactionID, _ context: StoreQueryContext) async -> StoreQueryAnswer<Bool>
 
-    /// Calls Send Consumption Information, version 2.
+    /// Calls the endpoint "Send Consumption Information", version 2.
     func answerConsumption(
         of id: StoreTransactionID, _ answer: ConsumptionAnswer, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<Bool>
@@ -39,7 +39,7 @@ public protocol StoreQueries: Sendable {
 public struct StoreQueryContext: Sendable {
     public let bundleID: BundleID
     public let credentials: ServerAPICredentials
-    /// The environment to ask; nil for Production, and then the sandbox if Production does not know the transaction.
+    /// The environment to ask; nil to ask Production, and then the sandbox if Production does not know the transaction.
     public let environment: StoreEnvironment?
     public let share: StoreQueryShare
     /// The time by which the query must be over; nil for no limit. receiptd sends no request that could still be under
@@ -69,7 +69,7 @@ public enum StoreQueryShare: Sendable, CaseIterable {
     case subscriptions
     /// Apple's notification history: a tenth of the budget.
     case history
-    /// Requests that no player waits for. receiptd sends them only if no other request waits.
+    /// No player waits for the answer. receiptd sends the request only if no other request waits.
     case background
 }
 
@@ -77,7 +77,7 @@ public enum StoreQueryAnswer<Value: Sendable>: Sendable {
     case answered(Value)
     /// Apple does not know the transaction in any environment that receiptd asked.
     case notFound
-    /// Apple will never accept the request. The code is Apple's.
+    /// Apple will never accept the request. The code is Apple's, or `StoreErrorCode.unreadableAnswer`.
     case refused(code: Int64)
     /// receiptd must ask again.
     case trouble(AppleAnswer.Trouble)
@@ -93,7 +93,7 @@ public typealias StoreQueryFailure = StoreQueryAnswer<Never>
 extension StoreQueryAnswer: Error where Value == Never {}
 
 extension StoreQueryAnswer {
-    /// Returns the value. Throws the reason if there is none.
+    /// Returns the value. Throws the failure if there is no value.
     public func get() throws(StoreQueryFailure) -> Value {
         switch self {
         case .answered(let value): return value
@@ -104,7 +104,7 @@ extension StoreQueryAnswer {
         }
     }
 
-    /// The judgement of a submission that waits for the answer; nil if receiptd need not ask again.
+    /// The judgement of a submission that waits for the answer; nil if the worker need not ask again.
     public var judgement: Judgement? {
         switch self {
         case .answered, .notFound, .refused: nil
@@ -137,7 +137,7 @@ public struct TransactionHistoryPage: Sendable, Equatable {
     }
 }
 
-/// The time range of a query for Apple's notification history: Apple first tried to send the notifications between
+/// A time range of Apple's notification history. It covers the notifications that Apple first tried to send between
 /// `from` and `to`.
 public struct NotificationHistoryWindow: Sendable, Equatable {
     public let from: Timestamp
@@ -161,7 +161,8 @@ public struct NotificationHistoryPage: Sendable, Equatable {
     }
 }
 
-/// The body of Send Consumption Information. Source: ConsumptionRequest, App Store Server API 1.19 and later.
+/// The body of a request to the endpoint "Send Consumption Information" (`ConsumptionRequest`, App Store Server API
+/// 1.19 and later).
 public struct ConsumptionAnswer: Sendable, Equatable {
     public enum Delivery: String, Sendable, CaseIterable {
         case delivered = "DELIVERED"

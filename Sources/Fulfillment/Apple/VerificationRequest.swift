@@ -17,7 +17,7 @@ public struct VerificationRequest: Sendable {
     public let subject: Subject
     /// The digest of the submitted proof; nil if unknown.
     public var proof: Digest256?
-    /// The sender; nil if unknown. Failures of one player's proofs never count as an outage of Apple.
+    /// The player of the submission; nil if unknown. Failures of one player's proofs never count as an outage of Apple.
     public var playerID: PlayerID?
     /// True if Apple signed the proof for this app.
     public var isProven = false
@@ -43,7 +43,7 @@ public struct VerificationRequest: Sendable {
         self.init(bundleID: bundleID, subject: .receipt(receipt, sharedSecretSetting: sharedSecretSetting))
     }
 
-    /// The hash of the proof within this process: the digest's hash if the digest is known. A hash of several kilobytes
+    /// The hash of the proof within this process: the digest's hash if the digest is known. To hash several kilobytes
     /// of receipt at each try would be slow.
     public var proofHash: Int { proof?.hashValue ?? subject.hashValue }
 

@@ -10,8 +10,8 @@ public struct NameBasedUUID: Sendable, Hashable, Comparable, CustomStringConvert
         self.low = low
     }
 
-    /// Hashes `parts` under receiptd's own namespace. Each part has its length in front, so that different lists give
-    /// different bytes.
+    /// Hashes `parts` in receiptd's own namespace. The length of each part is hashed before the part, so that different
+    /// lists give different bytes.
     /// - Parameter digest: one more part at the end.
     public init(_ parts: [some Collection<UInt8>], then digest: Digest256? = nil) {
         var bytes: [UInt8] = []

@@ -2,7 +2,7 @@ import Encodings
 import NamesAndTimes
 
 /// The name that replaces an erased player's id. A pseudonym is longer than a player's id may be. So no game server can
-/// submit a pseudonym, and receiptd needs no list of them.
+/// submit a pseudonym, and receiptd needs no list of pseudonyms.
 public enum Pseudonym {
     private static let prefix = "erased-"
     private static let digits = SubmissionLimits.maximumNameScalars + 1 - prefix.unicodeScalars.count
@@ -22,8 +22,8 @@ extension PlayerID {
 }
 
 extension OutcomeEvent {
-    /// Returns the stored event with the pseudonym in place of the player's id and of the submission's id. Leaves out
-    /// the game's order id and the risk signals.
+    /// Returns the stored event with the pseudonym in place of the player's id and of the submission's id. The returned
+    /// event lacks the game's order id and the risk signals.
     public static func erased(_ value: [UInt8], pseudonym: PlayerID) -> [UInt8] {
         guard case .object(let members)? = try? JSONParser.parse(value).value else { return Array("{}".utf8) }
         var json = JSONWriter(capacity: value.count + 2 * pseudonym.text.utf8.count)

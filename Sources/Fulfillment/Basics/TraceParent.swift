@@ -1,12 +1,14 @@
 /// The header `traceparent` of W3C's Trace Context (https://www.w3.org/TR/trace-context/#traceparent-header).
 public enum TraceParent {
-    /// The length of a value in bytes: `00-`, 32 digits of the trace, `-`, 16 of the parent, `-`, 2 of flags.
+    /// The length of a value in bytes: `00-`, 32 digits of the trace id, `-`, 16 digits of the parent id, `-`, 2 digits
+    /// of flags.
     private static let bytes = 55
     /// The most bytes of a value. A later version's value may have more parts after another dash.
     public static let maximumBytes = 256
 
-    /// Returns whether receiptd may pass the value on. The value must have lower-case hex digits in their places, and
-    /// neither id may be all zeros. A value of a later version must begin in this form too. `ff` is not a version.
+    /// Returns whether receiptd may pass the value on. The value must have lower-case hex digits in their places.
+    /// Neither the trace id nor the parent id may be all zeros. A value of a later version must begin in this form too.
+    /// `ff` is not a version.
     public static func isSound(_ value: [UInt8]) -> Bool {
         guard value.count >= bytes, value.count <= maximumBytes, isHex(value[0..<2]), isHex(value[3..<35]),
             isHex(value[36..<52]), isHex(value[53..<55]),

@@ -1,10 +1,10 @@
 import NamesAndTimes
 
 /// The form of Apple's transaction ids: decimal digits without a leading zero. receiptd compares ids as bytes. If an id
-/// could be written in two ways, one purchase would be two transactions, and would be granted twice.
+/// could be written in two ways, receiptd would see two transactions, and would grant the purchase twice.
 ///
-/// Every id that receiptd gets is checked here: in proofs, Apple's answers, notifications, imports, commands and rows
-/// of earlier releases.
+/// receiptd checks the form of every id that it gets: in proofs, Apple's answers, notifications, imports, commands and
+/// rows of earlier releases.
 public enum TransactionIDText {
     /// The required form, as the end of a sentence that begins with the field's name.
     public static let requirement = "1 to \(SubmissionLimits.maximumTransactionIDDigits) digits without a leading zero"

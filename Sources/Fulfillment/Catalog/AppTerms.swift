@@ -1,5 +1,5 @@
-/// One app's terms in one version of the catalog. It is a class with one object for each version. Every step of a
-/// submission reads the terms, and a copy of a policy would change a dozen reference counts.
+/// One app's terms in one version of the catalog. The type is a class, because every step of a submission reads the
+/// terms, and a copy of the policy would change a dozen reference counts.
 public final class AppTerms: Sendable, Equatable {
     public let app: AppPolicy
     public let catalogVersion: Int64

@@ -20,12 +20,13 @@ public struct Catalog: Sendable, Equatable {
     }
 }
 
-/// One app of the catalog: docs/contract/catalog.md has its keys and defaults.
+/// One app of the catalog. docs/contract/catalog.md lists the app's keys and their defaults.
 public struct AppPolicy: Sendable, Equatable {
     public let bundleID: BundleID
-    /// Apple's number of the app (`adam_id`); nil if the catalog has none. receiptd compares it only in Production.
+    /// Apple's number of the app (`adam_id`); nil if the catalog has none. receiptd compares the number only in
+    /// Production.
     public var appAppleID: Int64?
-    /// The name of the setting that holds the shared secret; nil without one.
+    /// The name of the setting that holds the shared secret; nil if the catalog names none.
     public var sharedSecretSetting: String?
     public var serverAPI: ServerAPICredentials?
     public var verification = Verification.apple
@@ -115,12 +116,12 @@ public struct AnnouncementPolicy: Sendable, Equatable {
     public var missedPurchases = MissedPurchasePolicy.report
     /// The policy for subscriptions; nil to follow them if the app has a `serverAPI`.
     public var renewals: RenewalPolicy?
-    /// True to ask Apple before receiptd rejects a receipt as unauthentic or malformed.
+    /// True if a worker must ask Apple before it rejects a receipt as unauthentic or malformed.
     public var asksBeforeRefusing = false
-    /// True to look up a receipt's older consumables at Apple before receiptd grants them, because a receipt does not
-    /// show their refunds.
+    /// True if a worker must look up a receipt's older consumables at Apple before it grants them. A receipt does not
+    /// show refunds of consumables.
     public var checksRefunds = false
-    /// True to report each delivered grant to Apple.
+    /// True if workers report each delivered grant to Apple.
     public var finishesGrants = false
     /// The policy for Apple's questions about refunds; nil to leave the questions unanswered.
     public var consumption: ConsumptionPolicy?
@@ -140,8 +141,8 @@ public struct AnnouncementPolicy: Sendable, Equatable {
     }
 }
 
-/// The policy for Apple's questions about refunds. With this policy, the studio confirms that its players agreed to the
-/// answers.
+/// The policy for Apple's questions about refunds. By setting this policy, the studio confirms that its players
+/// consented to the answers.
 public struct ConsumptionPolicy: Sendable, Equatable {
     /// The preference that workers send to Apple; nil to send none.
     public var refundPreference: RefundPreference?
@@ -172,11 +173,11 @@ public struct Product: Sendable, Equatable {
     public var kind: ProductKind
     public var isRetired = false
     public var onRetired = RetiredAction.hold
-    /// The most granted transactions per player and UTC day of purchase; nil for no limit.
+    /// The most granted transactions of one player and UTC day of purchase; nil for no limit.
     public var dailyLimit: Int?
-    /// True to grant a period of an auto-renewable subscription even if receiptd gets it after the period's end.
+    /// True if a worker grants a period of an auto-renewable subscription even after the period's end.
     public var grantsLatePeriods = false
-    /// A JSON object that granted events copy unchanged; nil without one.
+    /// A JSON object that granted events copy unchanged; nil without a payload.
     public var payload: String?
 
     public init(id: ProductID, kind: ProductKind) {

@@ -104,8 +104,8 @@ extension OutcomeEvent {
             at: position.timestamp, transactions: [])
     }
 
-    /// Makes the rejection of a dead letter, if receiptd could read the sender.
-    /// - Parameter cause: what is wrong with the record.
+    /// Makes the rejection event of a dead letter whose sender receiptd could read.
+    /// - Parameter cause: the fault in the record.
     public static func malformed(
         _ sender: DeadLetter.Sender, _ cause: Cause = Reason.malformedSubmission.cause, position: RecordPosition
     ) -> OutcomeEvent {

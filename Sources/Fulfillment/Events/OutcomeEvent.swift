@@ -15,7 +15,7 @@ public struct OutcomeEvent: Sendable, Equatable {
 
     public let eventID: NameBasedUUID
     public let kind: Kind
-    /// The event's reason; nil for a grant.
+    /// The event's reason; nil if events of this kind have none, such as grants.
     public let reason: Reason?
     public let playerID: PlayerID
     /// The bundle id from the submission or from Apple; nil if receiptd can read neither.
@@ -29,7 +29,7 @@ public struct OutcomeEvent: Sendable, Equatable {
     /// The record's value: UTF-8 JSON.
     public let value: [UInt8]
     /// The id of the period that a grant pays for (`PeriodIdentity`); nil for every other kind of event. The record has
-    /// it as a header.
+    /// the id as a header.
     public var period: StoreTransactionID?
 
     public init(
@@ -67,8 +67,8 @@ public struct OutcomeEvent: Sendable, Equatable {
         NameBasedUUID("announced event", kind.rawValue, transaction.text, String(timesHeld))
     }
 
-    /// Returns the id of the rejection that ends a hold. The id depends on the transaction, because a record may leave
-    /// several transactions held.
+    /// Returns the id of the rejection that ends a hold. The id depends on the transaction, because one record may
+    /// leave several transactions held.
     public static func eventID(
         endOfHold transaction: StoreTransactionID, submission: NameBasedUUID, position: RecordPosition
     ) -> NameBasedUUID {

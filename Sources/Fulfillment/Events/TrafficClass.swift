@@ -7,8 +7,8 @@ public enum AnswerOrigin: Sendable {
     case recalled
 }
 
-/// The class of an answered submission, by which operators sort their traffic. An answer's reason is not enough for
-/// that: `malformed_receipt` may mean junk, or a proof that only Apple could refuse.
+/// The class of an answered submission, by which operators sort their traffic. An answer's reason alone does not give
+/// the class. For example, `malformed_receipt` may mean junk, or a proof that only Apple could refuse.
 public enum TrafficClass: String, Sendable, CaseIterable {
     /// A purchase is granted, or held for a person.
     case genuine

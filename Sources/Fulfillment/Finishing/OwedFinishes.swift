@@ -1,5 +1,5 @@
-/// The store of deliveries that workers must report to Apple. Every function throws if the database is out of reach. A
-/// call with a lease that is over changes nothing.
+/// The store of deliveries that workers must report to Apple. Every function throws if the database is out of reach. If
+/// the lease is over, a call changes nothing.
 public protocol OwedFinishes: Sendable {
     /// Leases up to `limit` due deliveries, oldest first. Leases a delivery only after Kafka has acknowledged the
     /// grant's event. A leased delivery becomes due again by itself, after a longer time at each lease.
@@ -24,7 +24,7 @@ public struct LeasedFinish: Sendable, Equatable {
     public let isPastItsTime: Bool
     /// The number of tries so far, including this one.
     public let tries: Int
-    /// The row's next due time, in microseconds since 1970. It identifies the lease.
+    /// The row's next due time, in microseconds since 1970. The value identifies the lease.
     public let lease: Int64
 
     /// The days for which workers try to report a delivery to Apple.
@@ -58,7 +58,7 @@ public enum FinishResult: String, Sendable, CaseIterable {
 }
 
 extension ProductKind {
-    /// False for auto-renewable subscriptions, because Apple takes no delivery reports for them.
+    /// False for auto-renewable subscriptions, because Apple accepts no delivery reports for them.
     fileprivate var hasFinish: Bool {
         switch self {
         case .consumable, .nonConsumable, .nonRenewingSubscription: true
@@ -68,14 +68,14 @@ extension ProductKind {
 }
 
 extension PendingDecision {
-    /// Returns the delivery of a new grant to report to Apple; nil if the catalog does not ask for reports, or if Apple
-    /// takes none for this kind of product.
+    /// Returns the delivery report that a new grant needs; nil if the catalog does not ask for reports, or if Apple
+    /// accepts none for this kind of product.
     public func finish(of grant: Settlement.NewGrant) -> Settlement.Finish? {
         finish(of: grant.purchase.transactionID, grant.kind, grantedAs: grant.purchase.transactionID)
     }
 
-    /// Returns the delivery of an earlier grant to report to Apple, or nil in the cases of `finish(of:)`. The grant of
-    /// a non-consumable may have the id of another restored transaction.
+    /// Returns the delivery report that an earlier grant needs, or nil in the cases of `finish(of:)`. The grant of a
+    /// non-consumable may have the id of another restored transaction.
     func finish(ofGranted judged: JudgedPurchase, in view: LedgerView) -> Settlement.Finish? {
         let purchase = judged.purchase
         let other = view.claims[purchase.originalTransactionID]?.grantedTransaction

@@ -1,31 +1,32 @@
-/// The store of held transactions. All replicas share it; times are the database's.
+/// The store of held transactions. All replicas share the store. Times are the database's.
 ///
 /// Every function throws if the database is out of reach. A lease that is not released ends by itself.
 public protocol HeldPurchases: Sendable {
-    /// Leases up to `limit` holds, oldest first: released holds and holds due for another try, then holds that an older
-    /// catalog than `catalogVersion` decided. Leases no suspect. A suspect is a hold whose last three leases ended
-    /// without a release.
+    /// Leases up to `limit` holds: first due holds, oldest first, then holds that a worker last decided under a catalog
+    /// older than `catalogVersion`. A hold is due after its release, or for its next try. Leases no suspect. A suspect
+    /// is a hold whose last three leases ended without a result.
     func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold]
 
     /// Returns whether a suspect is due.
     func hasSuspect(catalogVersion: Int64) async throws -> Bool
 
-    /// Leases the suspect that is due first, or sets the suspect aside. Call it while no other hold is leased.
+    /// Leases the suspect that is due first. Leaves the suspect to an operator instead if several workers died while
+    /// they tried it in isolation. Call this function while no other hold is leased.
     func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase>
 
     /// Withdraws the accusation against the isolated hold, because the work on the hold is about to wait.
     func clearSuspicion(of hold: LeasedHold) async throws
 
-    /// Stores the accusation against the isolated hold again, because the work goes on. Nothing happens if the lease is
-    /// over.
+    /// Stores the accusation against the isolated hold again, because the work goes on. If the lease is over, nothing
+    /// happens.
     func accuse(_ hold: LeasedHold) async throws
 
-    /// Keeps each purchase held for the given reason, which the catalog `catalogVersion` decides. Skips a hold whose
-    /// lease is over.
+    /// Keeps each purchase held for the given reason, which follows from the catalog `catalogVersion`. Skips a hold
+    /// whose lease is over.
     func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws
 
-    /// Makes the hold due again after `dueAfterSeconds`, because a try had no verdict. Nothing happens if the lease is
-    /// over.
+    /// Makes the hold due again after `dueAfterSeconds`, because a try had no verdict. If the lease is over, nothing
+    /// happens.
     func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws
 
     /// Releases the hold as if it had never been leased.

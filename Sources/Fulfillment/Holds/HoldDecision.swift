@@ -37,19 +37,19 @@ public struct HoldDecision: Sendable {
         /// The purchase stays held, perhaps for a new reason. There is no event, because the submission's answer
         /// already says that the purchase is held.
         case held(Reason)
-        /// Apple's answer lacks the transaction, so it decides nothing.
+        /// Apple's answer lacks the transaction, so the answer decides nothing.
         case notTold
     }
 
     /// The judged purchase, with the facts of Apple's new answer. nil if the verdict is on the whole submission, or if
-    /// Apple's answer lacks the transaction. If Apple now names a different original transaction, the new one counts.
+    /// Apple's answer lacks the transaction. If Apple now names a different original transaction, this original
+    /// transaction counts.
     public var judged: JudgedPurchase? {
         guard case .each(let all) = decision.verdict else { return nil }
         return all.first { $0.purchase.transactionID == hold.transactionID }
     }
 
-    /// Settles the decision against `view`, and enters the changes into `view`. It does not matter whether `view` has
-    /// the hold.
+    /// Settles the decision against `view`, and enters the changes into `view`. `view` may have the hold or lack it.
     public func settle(in view: inout LedgerView) -> Settled {
         view.endHold(of: hold.transactionID, hold.submission.playerID)
         if case .whole(let reason, _) = decision.verdict { return rejected(reason) }
@@ -62,8 +62,7 @@ public struct HoldDecision: Sendable {
         }
     }
 
-    /// Settles the decision against an empty ledger, and discards the result. `PendingDecision.rehearse` gives the
-    /// reason.
+    /// Settles the decision against an empty ledger, and discards the result. `PendingDecision.rehearse` explains why.
     public func rehearse() {
         var view = LedgerView()
         _ = settle(in: &view)
@@ -73,7 +72,7 @@ public struct HoldDecision: Sendable {
     /// get the purchase.
     ///
     /// A refund, an upgrade and Family Sharing come from Apple's answer, which may be newer than the stored
-    /// announcement. After an operator has decided between two players, the purchase is not disputed again.
+    /// announcement. After an operator has decided between two players, workers do not dispute the purchase again.
     public func reasonAgainstAnybody(after reason: Reason?) -> Reason? {
         switch reason {
         case .cancelled, .upgraded, .familyShared: reason

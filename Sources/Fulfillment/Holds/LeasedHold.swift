@@ -2,7 +2,7 @@ import NamesAndTimes
 
 /// A held transaction under a lease. No other replica takes the hold before the lease is over.
 public struct LeasedHold: Sendable {
-    /// The end of the lease in PostgreSQL's microseconds. It distinguishes this lease from a later one.
+    /// The end of the lease, in PostgreSQL's microseconds. Each later lease of the hold has a different end.
     public typealias Lease = Int64
 
     public let transactionID: StoreTransactionID
@@ -10,17 +10,17 @@ public struct LeasedHold: Sendable {
     public let productID: ProductID
     /// The present reason of the hold.
     public let reason: Reason
-    /// The reasons that operators waived in this release or an earlier one.
+    /// The reasons that operators waived in this release or an earlier release.
     public let waived: Set<Reason>
-    /// True if an operator released the hold, and no worker has decided since.
+    /// True if an operator released the hold, and no worker has decided about the hold since.
     public let isReleased: Bool
     /// True if a try is due even under an unchanged catalog: an operator released the hold, the last try had no
     /// verdict, or the ledger has new facts.
     public let isDue: Bool
     public let submission: Submission
     public let identity: NameBasedUUID
-    /// The position of the submission's record. The rules compare the record's time with a period's end. The digest of
-    /// the record's content is no longer known.
+    /// The position of the submission's record. The rules compare the record's time with a period's end. The position
+    /// lacks the digest of the record's content, which the row does not store.
     public let position: RecordPosition
     public let traceparent: String?
     /// The evidence for the decision that held the transaction: Apple's answer or a proven proof; nil if PostgreSQL
@@ -34,11 +34,12 @@ public struct LeasedHold: Sendable {
     /// The number of tries without a verdict since the last decision.
     public let tries: Int
     public let lease: Lease
-    /// The time at which the hold began. The rules judge by it if the record has no credible time.
+    /// The time at which the hold began. If the record has no credible time, the rules use this time instead.
     public let heldAt: Timestamp?
     /// The terms of an announced purchase that nobody submitted; nil for a submitted purchase.
     public let announced: AnnouncedTerms?
-    /// True if the database fell back after the hold began. A worker may have published a grant that the database lost.
+    /// True if the database fell back to an earlier state after the hold began. A worker may have published a grant
+    /// that the database lost.
     public let isDecidedAgain: Bool
 
     public init(

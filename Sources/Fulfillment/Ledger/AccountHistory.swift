@@ -2,24 +2,24 @@
 /// `latest_receipt_info` or in the account's history.
 extension PendingDecision {
     /// Returns whether another player has a purchase of the receipt, and Apple lists purchases that the receipt lacks.
-    /// If so, this player gets none of the purchases that the receipt lacks, unless the submission has a purchase's
-    /// account token.
+    /// If so, this player gets a purchase that the receipt lacks only if the submission has the purchase's account
+    /// token.
     func isReceiptOfAnother(_ judged: [JudgedPurchase], in view: LedgerView) -> Bool {
         guard judged.contains(where: { $0.origin != .receipt }) else { return false }
         return judged.contains { $0.origin == .receipt && view.hasOther(than: submission.playerID, $0) }
     }
 
-    /// Returns the purchases that are not from the account's history, and those of the history that an earlier decision
-    /// on this submission granted.
+    /// Returns the purchases that are not from the account's history. Also returns the purchases of the history that an
+    /// earlier decision on this submission granted.
     func purchasesOfReceipt(_ judged: [JudgedPurchase], in view: LedgerView) -> [StorePurchase] {
         judged.filter { one in
             one.origin != .history || view.grants[one.purchase.transactionID]?.submission == identity
         }.map(\.purchase)
     }
 
-    /// Returns whether only `latest_receipt_info` lists the purchase, the submission lacks the purchase's account
-    /// token, and this player does not own its original transaction. The worker then leaves the purchase to its owner,
-    /// who submits the token or a newer receipt.
+    /// Returns whether the worker leaves the purchase to its owner, who will submit the token or a newer receipt. This
+    /// is so if only `latest_receipt_info` lists the purchase, the submission lacks the purchase's account token, and
+    /// this player does not own the original transaction.
     func leavesToOwner(_ judged: JudgedPurchase, in view: LedgerView) -> Bool {
         judged.origin == .latest && !isBound(judged.purchase)
             && view.claims[judged.purchase.originalTransactionID]?.player != submission.playerID
@@ -28,7 +28,7 @@ extension PendingDecision {
 
 extension LedgerView {
     /// Returns whether another player has a grant or a hold of the purchase, or owns its original transaction. A hold
-    /// for a dispute counts too, although it claims nothing.
+    /// for a dispute counts too, although such a hold claims nothing.
     fileprivate func hasOther(than player: PlayerID, _ judged: JudgedPurchase) -> Bool {
         let (purchase, id) = (judged.purchase, judged.purchase.transactionID)
         let claim = judged.isOwnedByOriginal ? claims[purchase.originalTransactionID]?.player : nil

@@ -48,10 +48,9 @@ public struct AccountTokenFacts: Sendable, Equatable {
         self.told = told
     }
 
-    /// Returns the player from whom the proof of a purchase with this token may be stolen: the first player of the
-    /// purchase's Apple account. If the ledger does not know the purchase's account, returns the token's first player.
-    /// But if it knows an account of the token's first player, returns nil, because a different account paid for the
-    /// purchase.
+    /// Returns the player from whom the proof of a purchase with this token may be stolen. This is the first player of
+    /// the purchase's Apple account. If the ledger does not know that account, this is the token's first player. But if
+    /// the ledger knows a different account of the token's first player, returns nil, because that account did not pay.
     /// - Parameter account: the Apple account of the purchase; nil if unknown, so that the token alone decides.
     func owner(by account: AppTransactionID?) -> PlayerID? {
         guard let account else { return learntOf }
@@ -70,15 +69,16 @@ public struct AccountTokenFacts: Sendable, Equatable {
     public var isConstant: Bool { senders.count > Self.maximumSenders }
 }
 
-/// A dispute about an account token. The purchase is held, because the ledger learnt the token as another player's.
+/// A dispute about an account token. A worker holds the purchase, because the ledger learnt the token as another
+/// player's.
 public struct DisputedToken: Sendable, Equatable {
     public let bundleID: BundleID
     public let transactionID: StoreTransactionID
     /// The player for whom the purchase is held.
     public let player: PlayerID
-    /// The player who was granted the first purchase with the token and the purchase's Apple account. If the account is
-    /// unknown or new, the player who was granted the first purchase with the token. Either `player` or `firstPlayer`
-    /// may be the thief.
+    /// The first player to whom a worker granted a purchase with the token and the purchase's Apple account. If the
+    /// account is unknown or new, the first player to whom a worker granted a purchase with the token. Either `player`
+    /// or `firstPlayer` may be the thief.
     public let firstPlayer: PlayerID
 }
 
@@ -182,8 +182,8 @@ extension PendingDecision {
         return owner
     }
 
-    /// Returns the facts about a purchase's token; nil if the ledger has none, or if the token is a constant when this
-    /// player counts as a sender.
+    /// Returns the facts about a purchase's token; nil if the ledger has none. Also returns nil if the token is a
+    /// constant once this player counts as a sender.
     private func learntFacts(of purchase: StorePurchase, in view: LedgerView) -> AccountTokenFacts? {
         guard tokenUse != .none, let token = mentionedToken(of: purchase), let facts = view.tokens[key(of: token)]
         else { return nil }

@@ -1,7 +1,8 @@
 import NamesAndTimes
 
-/// The revocations of a grant: Apple's and an operator's. Apple reverses only Apple's revocation, and an operator only
-/// an operator's. `RefundNotice` describes the steps from Apple's notification to the revocation.
+/// The revocations of a grant: Apple's and an operator's. Apple's reversal ends only Apple's revocation. An operator's
+/// reinstatement ends only the operator's revocation. `RefundNotice` describes the steps from Apple's notification to
+/// the revocation.
 public struct GrantRevocations: Sendable, Equatable {
     /// A whole purchase in thousandths of a percent.
     public static let whole: Int32 = 100_000
@@ -22,7 +23,7 @@ public struct GrantRevocations: Sendable, Equatable {
             self.milliPercent = milliPercent.flatMap { (1..<whole).contains($0) ? $0 : nil } ?? whole
         }
 
-        /// Returns the revoked units of `quantity`, rounded to the nearest and at least 1.
+        /// Returns the revoked units of `quantity`, rounded to the nearest unit, and at least 1.
         public func units(of quantity: Int32) -> Int32 {
             let nearest = (Int64(quantity) * Int64(milliPercent) + Int64(whole) / 2) / Int64(whole)
             return Int32(clamping: max(1, nearest))
@@ -47,7 +48,7 @@ public struct GrantRevocations: Sendable, Equatable {
     }
 
     /// The revocation that counts; nil if nothing is revoked. Apple's revocation of the whole takes precedence over the
-    /// operator's revocation. The operator's takes precedence over Apple's revocation of a part.
+    /// operator's revocation. The operator's revocation takes precedence over Apple's revocation of a part.
     public var revocation: Revocation? {
         if let apple, apple.milliPercent == Self.whole { return apple }
         return operatorRevokedAt.map { Revocation(at: $0, reason: .revokedByOperator) } ?? apple
@@ -66,7 +67,7 @@ public struct GrantRevocations: Sendable, Equatable {
     public func revokedUnits(of quantity: Int32) -> Int32 { revocation?.units(of: quantity) ?? 0 }
 
     /// Replaces Apple's revocation with `word`, the revocation that Apple's notices leave in force; nil if they leave
-    /// none. If both revocations have an equal share, nothing changes.
+    /// none. If `word` has the share of the present revocation, nothing changes.
     /// - Returns: the change to publish; nil if nothing changes for the player.
     public mutating func follow(apple word: Revocation?) -> Change? {
         guard word?.milliPercent != apple?.milliPercent else { return nil }

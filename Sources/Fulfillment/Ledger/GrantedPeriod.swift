@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// A paid period of an auto-renewable subscription. Several transactions may name one period: a seat that the player
-/// added and a restored copy in an older receipt have transaction ids of their own, but the period's end.
+/// A paid period of an auto-renewable subscription. Several transactions may name one period. For example, an added
+/// seat and a restored copy in an older receipt have transaction ids of their own, but the end of the period.
 public struct GrantedPeriod: Sendable, Hashable {
     public let originalTransactionID: StoreTransactionID
     public let productID: ProductID
@@ -55,7 +55,7 @@ extension JudgedPurchase {
 
 extension LedgerView {
     /// Adds the period of an earlier grant, with the end that Apple names now. Apple may have extended the period since
-    /// the grant (RENEWAL_EXTENDED).
+    /// the grant (`RENEWAL_EXTENDED`).
     mutating func enterPeriod(ofGranted judged: JudgedPurchase) {
         guard let period = judged.period, let grant = grants[judged.purchase.transactionID], !grant.isRevoked else {
             return
@@ -63,8 +63,8 @@ extension LedgerView {
         periods[period, default: [:]][judged.purchase.transactionID] = judged.purchase.purchasedAt
     }
 
-    /// Returns whether another transaction grants the period and is not revoked. That transaction may also be a period
-    /// of the subscription that this purchase's subscription continues.
+    /// Returns whether another transaction grants the period, with a grant that is not revoked. The other transaction
+    /// may also belong to the subscription that this purchase's subscription continues.
     func isPeriodGranted(_ judged: JudgedPurchase, in app: StoreApp) -> Bool {
         guard let period = judged.period else { return false }
         let isInForce = { (transaction: StoreTransactionID) in

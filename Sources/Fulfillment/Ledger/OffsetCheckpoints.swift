@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// The identity of a database from one start of its server to the next. Each start, fail-over and restore gives a new
-/// identity. A later history may lack decisions of an earlier history.
+/// The identity of a database from one start of its server to the next. Each start, fail-over and restore gives the
+/// database a new identity. A later history may lack decisions of an earlier history.
 public struct DatabaseHistory: Hashable, Sendable {
     public let text: String
 
@@ -28,7 +28,8 @@ public struct OffsetCheckpoint: Hashable, Sendable {
 
 /// A compare-and-set of one partition's checkpoint.
 public struct CheckpointWrite: Hashable, Sendable {
-    /// The content that the row must have, or else nothing is written; nil if there must be no row.
+    /// The row that must be present; nil if there must be no row. If the present row differs, the database writes
+    /// nothing.
     public var expected: OffsetCheckpoint?
     public var new: OffsetCheckpoint
 
@@ -44,7 +45,7 @@ public struct StoredCheckpoints: Sendable, Equatable {
     public var checkpoints: [Int32: OffsetCheckpoint]
     /// The number of owners that gave the partition up without dying, by partition.
     public var departures: [Int32: Int64]
-    /// The records that a worker may have decided in a lost state of the database, by partition.
+    /// The records that a worker may have decided in a state that the database lost, by partition.
     public var decidedAgain: [Int32: LostDecisions]
 
     public init(
@@ -64,9 +65,9 @@ public struct LostDecisions: Sendable, Equatable {
     public static let clockMargin: Int64 = 3_600_000
 
     public var belowOffset: Int64
-    /// The time at which a worker noticed the loss, or the latest loss of several. The lost state has no decision on a
-    /// record that was sent after this time, even if the record's offset is low. Offsets begin at 0 again when a topic
-    /// is deleted and created again.
+    /// The time at which a worker noticed the loss, or the latest of several losses. The lost state has no decision on
+    /// a record that was sent after this time, even if the record's offset is low. Offsets begin at 0 again after a
+    /// topic is deleted and created again.
     public var noticedAt: Timestamp
 
     public init(belowOffset: Int64, noticedAt: Timestamp) {
@@ -88,10 +89,10 @@ public struct LostDecisions: Sendable, Equatable {
 }
 
 public struct CheckpointResult: Sendable, Equatable {
-    /// The history of the database that answered. If it is not the caller's history, nothing was written.
+    /// The history of the database that answered. If it differs from the caller's history, the database wrote nothing.
     public var history: DatabaseHistory
-    /// The partitions for which nothing was written, because their row differed from `CheckpointWrite.expected`. The
-    /// value is the present row; nil if there is none.
+    /// The partitions whose row differed from `CheckpointWrite.expected`, so that the database wrote nothing. The value
+    /// is the present row; nil if there is none.
     public var refused: [Int32: OffsetCheckpoint?]
 
     public init(history: DatabaseHistory, refused: [Int32: OffsetCheckpoint?] = [:]) {
@@ -100,8 +101,9 @@ public struct CheckpointResult: Sendable, Equatable {
     }
 }
 
-/// The store of checkpoints, in the database that has the decisions. A database that falls back to an earlier state
-/// loses its newer checkpoints with its newer decisions. Old checkpoints therefore show which decisions are lost.
+/// The store of checkpoints, in the database that has the decisions. If the database falls back to an earlier state, it
+/// loses its newer checkpoints together with its newer decisions. The older checkpoints that remain show the lost
+/// decisions.
 ///
 /// The checkpoints belong to one consumer group. Groups that share a database do not see each other's checkpoints.
 /// Every function throws if the database is out of reach.
@@ -109,13 +111,14 @@ public protocol OffsetCheckpoints: Sendable {
     /// Reads the checkpoints of these partitions.
     func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints
 
-    /// Writes new offsets. Call it after PostgreSQL has committed the decisions on all records before the offsets. Then
-    /// no state of the database has the checkpoint without these decisions. An offset may be lower than before: offsets
-    /// begin at 0 again when a topic is deleted and created again.
+    /// Writes new offsets. Before the call, PostgreSQL must have committed the decisions on all records before the
+    /// offsets. Then no state of the database has the checkpoint without these decisions. An offset may be lower than
+    /// before, because offsets begin at 0 again after a topic is deleted and created again.
     ///
-    /// - Parameter history: the history in which the decisions since the last write were made; nil if there were none.
+    /// - Parameter history: the history in which workers made the decisions since the last write; nil if there are
+    ///   none.
     ///
-    /// If the call throws, the checkpoints may have been written even so.
+    /// If the call throws, the database may nevertheless have written the checkpoints.
     func write(_ writes: [Int32: CheckpointWrite], topic: String, in history: DatabaseHistory?) async throws
         -> CheckpointResult
 
@@ -123,14 +126,14 @@ public protocol OffsetCheckpoints: Sendable {
     /// checkpointed has no number.
     func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64]
 
-    /// Stores, for each partition, that a lost state of the database may have decided and published the records below
-    /// the offset. Never lowers a stored offset. Afterwards `lostClaims` returns this loss.
+    /// Stores, for each partition, that workers may have decided and published the records below the offset in a state
+    /// that the database lost. Never lowers a stored offset. Afterwards `lostClaims` returns this loss.
     /// - Parameter since: the time of the state that the database fell back to, or an earlier time; nil for the time of
     ///   the partitions' last checkpoint.
     func keepDecidedAgain(_ ends: [Int32: Int64], topic: String, since: Timestamp?) async throws
 
-    /// Returns the loss whose published claims the group has not entered again yet; nil if there is none. Several
-    /// losses, in one topic or in several, count as one.
+    /// Returns the loss whose published claims the group must still enter; nil if there is none. Several losses, in one
+    /// topic or in several, count as one.
     func lostClaims() async throws -> LostClaims?
 
     /// Stores that the group has entered the claims of this loss. If a worker noticed a further loss later, the group

@@ -1,7 +1,7 @@
 /// The refunds that Apple reported before the purchase was granted. `RefundNotice` is about the refunds of grants.
 extension LedgerView {
-    /// Returns the refund that Apple reported before the grant, in a notification or with the purchase itself; nil if
-    /// none is in force. Apple may have reversed a refund after it signed the proof or sent the answer that shows it.
+    /// Returns the refund in force that Apple reported before the grant, in a notification or with the purchase itself;
+    /// nil if there is none. The proof or the answer may show a refund that Apple has reversed since.
     func refund(of judged: JudgedPurchase, in decision: PendingDecision) -> GrantRevocations.Revocation? {
         let purchase = judged.purchase
         if refunds.isEmpty { return purchase.refunded }
@@ -9,8 +9,8 @@ extension LedgerView {
         for id in [purchase.transactionID, decision.period(of: judged)].compactMap(\.self) {
             if let known = refunds[decision.refundKey(of: id)] { state.add(contentsOf: known) }
         }
-        // A refund of the original, or its reversal, covers the restored copies. A purchase after the refund is a new
-        // one.
+        // A refund of the original transaction, or its reversal, covers the restored copies. A purchase after the
+        // refund is a new purchase.
         if judged.kind == .nonConsumable, purchase.originalTransactionID != purchase.transactionID,
             let known = refunds[decision.refundKey(of: purchase.originalTransactionID)],
             known.revocation.map({ purchase.purchasedAt <= $0.at }) ?? true
@@ -21,7 +21,7 @@ extension LedgerView {
         return state.revocation
     }
 
-    /// Returns whether Apple refunded the purchase before the grant and reversed that, so that nothing is refunded.
+    /// Returns whether Apple refunded the purchase before the grant, and then reversed the refund.
     fileprivate func isReversed(_ judged: JudgedPurchase, in decision: PendingDecision) -> Bool {
         let original = judged.kind == .nonConsumable ? judged.purchase.originalTransactionID : nil
         let ids = [judged.purchase.transactionID, decision.period(of: judged), original]
@@ -42,8 +42,8 @@ extension PendingDecision {
     }
 
     /// Returns the grant of a purchase, with a revocation if Apple has already refunded the purchase. If the database
-    /// may have lost a decision on the submission, a worker may have published a revocation. If Apple has reversed the
-    /// refund since then, the grant comes with the reinstatement's event.
+    /// lost an earlier decision on the submission, a worker may have published a revocation. If Apple has reversed that
+    /// refund since, the returned grant has the event of a reinstatement.
     func newGrant(of judged: JudgedPurchase, _ event: OutcomeEvent, in view: LedgerView) -> Settlement.NewGrant {
         let purchase = judged.purchase
         var new = Settlement.NewGrant(purchase: purchase, kind: judged.kind, event: event)

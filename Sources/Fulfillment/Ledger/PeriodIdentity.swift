@@ -7,10 +7,10 @@ import NamesAndTimes
 /// locks that row before it grants, holds or revokes the period. So the unique row decides which player gets the
 /// period, even if two workers settle it at once.
 public enum PeriodIdentity {
-    /// The prefix of period ids. No transaction id begins with it.
+    /// The prefix of period ids. No transaction id begins with this prefix.
     private static let prefix = "period "
 
-    /// Returns whether the id of a claim is a period's id; false for an original transaction's.
+    /// Returns whether the id of a claim is a period's id. Returns false for the id of an original transaction.
     public static func isPeriod(_ claim: StoreTransactionID) -> Bool { claim.text.hasPrefix(prefix) }
 
     /// Returns the id of the period that a purchase pays for, made from Apple's `webOrderLineItemId`. If Apple gives no
@@ -40,8 +40,8 @@ public enum PeriodIdentity {
 }
 
 extension PeriodIdentity {
-    /// Returns the claim of a purchase from an earlier system, whose kind is unknown; nil unless the purchase has a
-    /// `webOrderLineItemId`, or both a beginning and an end.
+    /// Returns the id of the period that a purchase from an earlier system pays for. The purchase's kind is unknown.
+    /// Returns nil unless the purchase has a `webOrderLineItemId`, or both a beginning and an end.
     public static func claim(
         of transaction: StoreTransactionID, under original: StoreTransactionID,
         goingOnFrom previous: StoreTransactionID?, charged: Identifier?, of product: ProductID, from start: Timestamp?,
@@ -88,17 +88,17 @@ extension PendingDecision {
     }
 
     /// Gives one owner to all subscriptions that contain one paid period, because the later subscription continues the
-    /// earlier one. The owner comes from a granted purchase in Apple's answer, or from the ledger's grant of the
-    /// period. Each subscription passes its owner on to the next. Leaves out purchases by Family Sharing, because their
-    /// player does not own the subscription.
+    /// earlier subscription. The owner comes from a granted purchase in Apple's answer, or from the ledger's grant of
+    /// the period. Each subscription passes its owner on to the next subscription. Leaves out purchases by Family
+    /// Sharing, because their player does not own the subscription.
     func passOn(periods judged: [JudgedPurchase], in view: inout LedgerView) {
         var shared = SharedPeriods()
         for one in judged where !one.purchase.isFamilyShared {
             if let period = period(of: one) { shared.add(period, of: one.purchase.originalTransactionID) }
         }
         guard !shared.isEmpty else { return }
-        // Only a granted purchase passes its owner on, even if the database lost the grant. A held purchase would lose
-        // its claim if an operator refused it.
+        // Only a granted purchase passes its owner on, even if the database lost the grant. A held purchase does not,
+        // because it loses its claim if an operator refuses it.
         let granted = judged.filter { one in
             let transaction = one.purchase.transactionID
             return view.grants[transaction] != nil || view.lostGrant(of: one, in: self)?.transaction == transaction

@@ -27,8 +27,8 @@ public struct PublishedClaim: Sendable, Equatable {
     public var grantedTransactionID: StoreTransactionID? { isOfLaterTransaction ? nil : transactionID }
 
     /// Returns the claims of one published grant: the claim of its original transaction, and the claim of its period if
-    /// it pays for one. A restored copy also has a claim under its own id, because other copies of the original
-    /// transaction may be granted too.
+    /// the transaction pays for one. A restored copy also has a claim under its own id, because other copies of the
+    /// original transaction may be granted too.
     public static func claims(
         of transaction: StoreTransactionID, under original: StoreTransactionID, period: StoreTransactionID?,
         playerID: PlayerID, bundleID: BundleID
@@ -44,7 +44,7 @@ public struct PublishedClaim: Sendable, Equatable {
 
 extension LedgerView {
     /// Returns the player and the transaction of a lost grant of the purchase or of its period; nil if there is none. A
-    /// lost grant was published, but the ledger lacks it.
+    /// worker published a lost grant, but the ledger lacks it.
     func lostGrant(
         of judged: JudgedPurchase, in decision: PendingDecision
     ) -> (player: PlayerID, transaction: StoreTransactionID)? {
@@ -62,8 +62,8 @@ extension LedgerView {
     }
 }
 
-/// A loss of decisions whose published claims a worker must still enter again. The database fell back to an earlier
-/// state.
+/// A loss of decisions, because the database fell back to an earlier state. A worker must still enter the published
+/// claims of the lost decisions again.
 public struct LostClaims: Sendable, Equatable {
     /// The time of the state that the database fell back to, or an earlier time.
     public let since: Timestamp

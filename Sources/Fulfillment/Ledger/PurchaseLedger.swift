@@ -10,8 +10,8 @@ public protocol PurchaseLedger: Sendable {
     /// Settles a decision against the ledger and commits it with its events, in one SQL transaction that many decisions
     /// share. Returns after COMMIT. The call waits while the database is out of reach.
     ///
-    /// Throws only `LedgerClosed`. It throws also if the database fell back after the worker took the submission; then
-    /// the worker gets the submission again.
+    /// Throws only `LedgerClosed`. Throws `LedgerClosed` also after a fall back (`watchFallBacks`) since the worker
+    /// took the submission. Then the worker gets the submission again.
     func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome>
 
     /// Marks the events as acknowledged by Kafka. The next SQL transaction deletes their outbox rows.
@@ -20,8 +20,9 @@ public protocol PurchaseLedger: Sendable {
     /// Reads the state of the database before the first decision, so that the ledger notices a later fall back. Throws
     /// if the database is out of reach.
     func meetDatabase() async throws
-    /// Sets the function that the ledger calls when the database has lost decisions. After that call the ledger decides
-    /// nothing until `lossesAreKnown`.
+    /// Sets the function that the ledger calls after a fall back. In a fall back, for example a restore, the database
+    /// returns to an earlier state and loses later decisions. After that call the ledger decides nothing until
+    /// `lossesAreKnown`.
     func watchFallBacks(_ tell: @escaping @Sendable () -> Void)
     /// The number of fall backs so far. A decision is void if the database fell back after the worker took the
     /// decision's submission.
@@ -39,7 +40,7 @@ extension PurchaseLedger {
 }
 
 /// A value with the history of the database that wrote or read it. After a fail-over, a session may still be on the old
-/// primary. The old primary's rows count only in its own history.
+/// primary. The rows of the old primary count only in the old primary's history.
 public struct Durable<Value: Sendable>: Sendable {
     public let value: Value
     /// The history; nil if the database cannot fall back, or if the value depends on no row.
@@ -57,7 +58,7 @@ public struct LedgerClosed: Error, Sendable {
     public init() {}
 }
 
-/// A query for what the ledger knows about a record and its proof. It is a class for the same reason as `Submission`.
+/// A query for the ledger's data about a record and its proof. The type is a class for the same reason as `Submission`.
 public final class RecallQuery: Sendable {
     public let position: RecordPosition
     public let proof: Digest256
@@ -89,7 +90,7 @@ public final class RecallQuery: Sendable {
 
 public enum Recollection: Sendable, Equatable {
     case nothing
-    /// A worker answered this record before. The events are byte for byte those of that answer.
+    /// A worker answered this record before. The events have the same bytes as in that answer.
     case answered([OutcomeEvent])
     /// The record's submission is parked in PostgreSQL. The worker has no more to do for the record.
     case parked
@@ -97,7 +98,7 @@ public enum Recollection: Sendable, Equatable {
     indirect case provenBefore(GenuineReceipt)
 }
 
-/// A verdict with all data that the worker will store with it. It is a class for the same reason as `Submission`.
+/// A verdict with all data that the worker will store with it. The type is a class for the same reason as `Submission`.
 public final class PendingDecision: Sendable {
     public let submission: Submission
     public let position: RecordPosition
@@ -137,7 +138,7 @@ public final class PendingDecision: Sendable {
     public let shown: [NotifiedTransaction]
     /// The cause of a verdict on the whole submission; nil for the reason's own cause.
     public let cause: Cause?
-    /// Says how receiptd repaired the proof's text; nil if the text needed no repair.
+    /// The cause that says how receiptd repaired the proof's text; nil if the text needed no repair.
     public let repair: Cause?
 
     /// - Parameter identity: the decision's identity; nil for the identity of the submission with this proof.

@@ -55,8 +55,8 @@ extension PendingDecision {
     }
 
     /// Returns the grant of a refunded purchase if the database may have lost a decision on the purchase, and the other
-    /// rules grant it. Otherwise returns nil. A lost grant may have reached the game. Only a revocation takes it back,
-    /// and a revocation needs a grant.
+    /// rules grant the purchase. Otherwise returns nil. A lost grant may have reached the game. Only a revocation takes
+    /// the goods back, and a revocation needs a grant.
     private func grant(
         ofRefunded judged: JudgedPurchase, in view: LedgerView, _ waived: Set<Reason>
     ) -> PurchaseSettlement? {
@@ -105,9 +105,8 @@ extension PendingDecision {
         guard judged.isOwnedByOriginal,
             let claim = view.claim(of: purchase, in: app, isReleased: waived.contains(.ownershipDisputed))
         else { return nil }
-        // If an announced purchase disputes the owner, an operator decides between the two players. If this player has
-        // a lost grant of the purchase, the player keeps it, even if another player owns the original transaction by
-        // now.
+        // If an announced purchase disputes the owner, an operator decides between the two players. A player with a
+        // lost grant of the purchase keeps the purchase, even if another player owns the original transaction by now.
         if let owner = claim.player, owner != player, lost == nil, announced?.disputesOwner != true {
             return .reject(.ownedByOtherPlayer)
         }
@@ -117,12 +116,13 @@ extension PendingDecision {
             claim.grantedTransaction != nil || view.isInForce(purchase.originalTransactionID)
         else { return nil }
         if claim.player == player { return .reject(.alreadyGranted) }
-        // A non-consumable is granted only once, so after the release of a dispute its owner keeps it.
+        // A worker grants a non-consumable only once. So the owner keeps the non-consumable, even if an operator has
+        // released this player's hold.
         return isOwnerDisputed(waived) ? nil : .reject(.ownedByOtherPlayer)
     }
 
-    /// Returns whether an operator refused this player another id of the purchase: of its subscription period, or of the
-    /// non-consumable.
+    /// Returns whether an operator refused the purchase to this player under another id. The other id is the id of the
+    /// purchase's subscription period, or the original transaction of a non-consumable.
     private func isRefusedUnderAnotherID(_ judged: JudgedPurchase, in view: LedgerView) -> Bool {
         let original = judged.kind == .nonConsumable ? judged.purchase.originalTransactionID : nil
         return [period(of: judged), original].compactMap(\.self).contains { id in
@@ -147,7 +147,7 @@ extension PendingDecision {
     }
 
     /// Returns the settlement of a purchase of which another player has a grant or a hold. The purchase is disputed if
-    /// this submission has the purchase's account token and the other player's submission did not have it.
+    /// this submission has the purchase's account token and the other player's submission lacked it.
     private func dispute(
         of purchase: StorePurchase, isOtherBound: Bool, in view: LedgerView, _ waived: Set<Reason>
     ) -> PurchaseSettlement {
@@ -156,7 +156,8 @@ extension PendingDecision {
             return .reject(.refusedByOperator)
         }
         if let own = view.holds[purchase.transactionID]?[submission.playerID] { return .stillHeld(own.reason) }
-        // A transaction is granted only once, so after the release of a dispute its owner keeps it.
+        // A worker grants a transaction only once. So the other player keeps the transaction, even if an operator has
+        // released this player's hold.
         return waived.contains(.ownershipDisputed) ? .reject(.ownedByOtherPlayer) : .hold(.ownershipDisputed)
     }
 
@@ -180,8 +181,8 @@ extension PendingDecision {
 }
 
 extension JudgedPurchase {
-    /// Returns the reason to reject a revoked purchase: the verdict's reason if that precedes the revocation in the
-    /// contract's order, or else the revocation's reason.
+    /// Returns the reason to reject a revoked purchase. This is the verdict's reason if that reason precedes the
+    /// revocation in the contract's order, and otherwise the revocation's reason.
     fileprivate func reasonOfRevoked(byOperator: Bool = false) -> Reason {
         switch verdict {
         case .reject(.bindingMismatch): .bindingMismatch
@@ -194,16 +195,16 @@ extension JudgedPurchase {
 
 extension LedgerView {
     /// Returns whether an operator revoked the non-consumable. The revocation covers all restored copies. The date of a
-    /// restored copy is the date of its restore, so it decides nothing. A new purchase has a new original transaction.
-    /// A subscription's later period does not count as a copy, because the player paid for it.
+    /// restored copy is the date of its restore, so the date decides nothing. A new purchase has a new original
+    /// transaction. A subscription's later period does not count as a copy, because the player paid for that period.
     fileprivate func isTakenBackByOperator(_ judged: JudgedPurchase) -> Bool {
         let original = judged.purchase.originalTransactionID
         return judged.kind == .nonConsumable
             && (claims[original]?.operatorRevokedAt ?? grants[original]?.operatorRevokedAt) != nil
     }
 
-    /// Returns the purchase as a non-consumable if a restored copy of it was granted: the catalog then calls the product
-    /// a consumable by mistake, or lacks it. Only non-consumables have copies.
+    /// Returns the purchase as a non-consumable if a worker granted a restored copy of it. Then the catalog calls the
+    /// product a consumable by mistake, or lacks the product. Only non-consumables have restored copies.
     fileprivate func withKindOfCopy(_ judged: JudgedPurchase) -> JudgedPurchase {
         let original = judged.purchase.originalTransactionID
         guard !judged.isOwnedByOriginal, let claim = claims[original],

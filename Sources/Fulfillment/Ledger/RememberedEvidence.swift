@@ -22,9 +22,9 @@ extension ParsedProof {
 
 extension LedgerView {
     /// Returns whether the ledger has a grant or a hold of every purchase. If so, the remembered evidence replaces
-    /// Apple's answer. A disputed hold does not count: another player may still get the purchase, and then Apple must
-    /// have shown no refund since.
-    /// - Parameter claimant: the player whose grants and holds count; nil if every player's count.
+    /// Apple's answer. A disputed hold does not count, because another player may still get the purchase. Before that,
+    /// a worker must ask Apple about refunds again.
+    /// - Parameter claimant: the player whose grants and holds count; nil if the grants and holds of all players count.
     public func holdsAll(_ purchases: [StorePurchase], of claimant: PlayerID? = nil) -> Bool {
         purchases.allSatisfy { purchase in
             let holder = claimingHold(of: purchase.transactionID)?.player

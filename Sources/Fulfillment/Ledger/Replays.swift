@@ -1,5 +1,5 @@
-/// The limits for counting replays: submissions for purchases that another player owns. The counts show which players
-/// keep sending others' receipts.
+/// The limits for counting replays: submissions for purchases that another player owns. The counts show the players who
+/// keep sending receipts of other players.
 public enum Replays {
     /// The days over which replays are counted, including today.
     public static let days: Int32 = 30

@@ -60,7 +60,7 @@ public enum RiskSignal: String, Sendable, CaseIterable {
 }
 
 extension PendingDecision {
-    /// The submission's device; nil if it names none.
+    /// The submission's device; nil if the submission names none.
     public var device: RiskFacts.Device? {
         submission.deviceID.map { RiskFacts.Device(bundleID: submission.bundleID, id: $0) }
     }

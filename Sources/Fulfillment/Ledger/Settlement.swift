@@ -1,6 +1,7 @@
 import NamesAndTimes
 
-/// The rows to write and the events to publish for a decision, after the worker compared it with the ledger's rows.
+/// The rows to write and the events to publish for a decision. The worker has compared the decision with the ledger's
+/// rows.
 public struct Settlement: Sendable, Equatable {
     public struct NewGrant: Sendable, Equatable {
         public let purchase: StorePurchase
@@ -10,9 +11,9 @@ public struct Settlement: Sendable, Equatable {
         public var revocation: Revocation?
     }
 
-    /// A change of a new grant. It revokes the part that Apple refunded before the grant. If the database may have lost
-    /// an earlier decision on the purchase, the change may also revoke the whole grant, or reinstate it after a
-    /// reversed refund.
+    /// A change of a new grant. The change revokes the part that Apple refunded before the grant. If the database may
+    /// have lost an earlier decision on the purchase, the change may also revoke the whole grant, or reinstate the
+    /// grant after a reversed refund.
     public struct Revocation: Sendable, Equatable {
         public let grant: GrantedPurchase
         /// The event of the change; nil if the player is erased.
@@ -63,16 +64,16 @@ public struct Settlement: Sendable, Equatable {
 }
 
 extension PendingDecision {
-    /// Settles the decision against an empty ledger, and discards the result. If the data kills the process, it does so
-    /// here, where the death counts against the suspect. Later the worker waits for the SQL transaction, and a death
-    /// during that wait does not count.
+    /// Settles the decision against an empty ledger, and discards the result. If the data kills the process, the
+    /// process dies here, and the death counts against the suspect. Later the worker waits for the SQL transaction, and
+    /// a death during that wait does not count.
     public func rehearse() {
         var view = LedgerView()
         _ = settle(in: &view).events
     }
 
-    /// Settles the decision against `view`, and enters the changes into `view`, so that the next decision of the batch
-    /// sees them.
+    /// Settles the decision against `view`, and enters the changes into `view`, so that the batch's next decision sees
+    /// these changes.
     public func settle(in view: inout LedgerView) -> Settlement {
         switch verdict {
         case .whole(let reason, let purchases):
@@ -179,7 +180,7 @@ extension PendingDecision {
         return settlement
     }
 
-    /// Returns the settlement of a purchase, which may leave the purchase to its owner.
+    /// Returns the settlement of a purchase. If `leavesToOwner`, the worker leaves the purchase to its owner.
     /// - Parameter isOfAnother: true if `isReceiptOfAnother`.
     private func submitted(
         _ judged: JudgedPurchase, inReceiptOfAnother isOfAnother: Bool, in view: LedgerView

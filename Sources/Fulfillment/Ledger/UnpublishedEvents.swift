@@ -9,20 +9,21 @@ public struct UnpublishedEvent: Sendable {
     }
 }
 
-/// The store of decided events that are not published yet. A partition's owner and the sweeper lease events from it.
+/// The store of decided events that are not published yet. A partition's owner and the sweeper lease events from the
+/// store.
 public protocol UnpublishedEvents: Sendable {
     /// Leases up to `limit` events whose worker has probably died, oldest first.
     func orphans(limit: Int) async throws -> [UnpublishedEvent]
 
-    /// Leases up to `limit` events of any age that no worker decided (an operator's command did), oldest first.
+    /// Leases up to `limit` events of any age that an operator's command decided, and not a worker, oldest first.
     func handedOver(limit: Int) async throws -> [UnpublishedEvent]
 
     /// Leases up to `limit` unpublished events of one partition, oldest first, no matter which replica decided or
     /// leased them.
     func unpublished(topic: String, partition: Int32, limit: Int) async throws -> [UnpublishedEvent]
 
-    /// Returns the highest offset that was ever decided in the partition; nil if none was. A record above this offset
-    /// has no answer yet, unless a replica that has lost the partition is deciding the record just now. In that case
-    /// the ledger's insert conflicts.
+    /// Returns the highest offset that workers ever decided in the partition; nil if there is none. A record above this
+    /// offset has no answer yet, unless a replica that has lost the partition is deciding the record just now. In that
+    /// case the ledger's insert conflicts.
     func highestDecidedOffset(topic: String, partition: Int32) async throws -> Int64?
 }

@@ -1,11 +1,11 @@
 /// The limit of requests under way at once, adapted to the results of the last requests.
 ///
-/// A round is a series of as many results as the limit. Under load a round lasts about as long as one request. A round
-/// with trouble lowers the limit. A round without trouble raises the limit if the requests under way reached it. At
-/// first the limit doubles. After trouble it grows by a tenth, and then faster with each good round.
+/// A round ends after as many results as the limit. Under load a round lasts about as long as one request. A round with
+/// trouble lowers the limit. A round without trouble raises the limit if the requests under way reached it. At first
+/// the limit doubles. After trouble it grows by a tenth, and then faster with each good round.
 ///
-/// While Apple answers some requests, the limit does not fall below `start`. `start` requests are no load for Apple. If
-/// they fail, the cause is their proofs, or a fault at Apple that fewer requests would not mend.
+/// While Apple answers some requests, the limit does not fall below `start`. So few requests at once are no load for
+/// Apple. If they fail, the cause is their proofs, or a fault at Apple that fewer requests would not mend.
 public struct AdaptiveConcurrency: Sendable {
     public enum Outcome: Sendable {
         case fine

@@ -4,11 +4,11 @@
 /// budget is out of reach.
 public protocol AppleBudget: Sendable {
     /// Reserves `requests` at a rate of `perSecond`. Returns nil if the replicas have already reserved as far ahead as
-    /// they may; the caller then tries again later.
+    /// they may. The caller then tries again later.
     func lease(_ requests: Int, for scope: AppleScope, perSecond: Double) async throws -> BudgetLease?
 
-    /// Holds back the requests of a scope for `seconds`, in every replica. If they are already held back for longer,
-    /// nothing changes.
+    /// Holds back the requests of a scope for `seconds`, in every replica. If a longer hold is in force, nothing
+    /// changes.
     func hold(_ scope: AppleScope, seconds: Double) async throws
 
     /// Returns the scopes that are held back, with the seconds that remain.

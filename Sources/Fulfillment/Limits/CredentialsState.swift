@@ -6,14 +6,14 @@
 /// credentials are doubted. receiptd then reports the doubt, but holds no request back.
 public struct CredentialsState: Sendable {
     /// The number of refused players, and of refused receipts, from which the credentials count as wrong. This number
-    /// counts while Apple has never accepted the credentials from this replica.
+    /// applies while Apple has never accepted the credentials from this replica.
     public static let playersWithoutSuccess = 3
-    /// The number of refused players, and of refused receipts, that is needed after Apple has once accepted the
-    /// credentials.
+    /// The number of refused players, and of refused receipts, from which the credentials count as wrong after Apple
+    /// has once accepted them.
     static let playersAfterSuccess = 5
     /// The number of 401 answers in a row that shows wrong credentials. A single 401 may be a passing fault.
     public static let certainRefusalsNeeded = 2
-    /// The seconds after which refusals do not count.
+    /// The seconds after which refusals no longer count.
     static let windowSeconds = 600.0
     /// The seconds between two probes of wrong credentials. Proven and unproven proofs probe separately.
     public static let probeSeconds = 5.0
@@ -22,8 +22,8 @@ public struct CredentialsState: Sendable {
     private var areWrong = false
     private var refusals = Refusals()
     private var unprovenRefusals = Refusals()
-    /// The time of the next probe with a proven proof. A probe with an unproven proof does not delay it, because Apple
-    /// may refuse an unproven proof even if the credentials are right.
+    /// The time of the next probe with a proven proof. A probe with an unproven proof does not change this time,
+    /// because Apple may refuse an unproven proof even if the credentials are right.
     private var nextProbe = 0.0
     private var nextUnprovenProbe = 0.0
     /// The last refusal of a proven receipt, or the last 401; nil after an answer of Apple's showed that the

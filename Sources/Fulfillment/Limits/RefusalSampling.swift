@@ -2,11 +2,11 @@
 /// later checks the chosen receipts with Apple. So a flood of forgeries uses little of the request budget. Times are
 /// monotonic seconds.
 public struct RefusalSampling: Sendable {
-    /// The seconds in which the set number of receipts is checked, and one receipt of each player, so that one forger
-    /// does not use up all checks.
+    /// The length of the window in seconds. In a window a worker checks at most the set number of receipts, and at most
+    /// one receipt of each player. So one forger does not use up all checks.
     static let windowSeconds = 60.0
 
-    /// The most checks in any 60 seconds, and so the most checks to remember; 0 if no receipt is checked.
+    /// The most checks in a window, and so the most checks to remember; 0 if no worker checks receipts.
     private let perMinute: Int
     /// The times of the checks of the last 60 seconds or longer, the oldest first.
     private var times: [Double] = []
@@ -15,13 +15,14 @@ public struct RefusalSampling: Sendable {
 
     public init(perMinute: Int) { self.perMinute = max(perMinute, 0) }
 
-    /// Returns whether the next check may begin. `take` decides whether it may be a check of a given player's receipt.
+    /// Returns whether the next check may begin. `take` decides whether the check may be of a given player's receipt.
     public func isDue(now: Double) -> Bool {
         guard times.count >= perMinute else { return true }
         return times.first.map { now - $0 >= Self.windowSeconds } ?? false
     }
 
-    /// Begins a check of this player's receipt, and returns true. Returns false if no check of it may begin now.
+    /// Begins a check of this player's receipt, and returns true. Returns false if no check of this player's receipt
+    /// may begin now.
     public mutating func take(_ player: PlayerID, now: Double) -> Bool {
         guard isDue(now: now) else { return false }
         let past = times.prefix { now - $0 >= Self.windowSeconds }.count

@@ -51,7 +51,8 @@ public struct RequestBudget: Sendable {
         return Token(validUntil: slices[index].until + Self.graceSeconds)
     }
 
-    /// Returns the number of requests to lease now; nil for none. After a number, call `leased` or `failed` once.
+    /// Returns the number of requests to lease now; nil for none. If the result is a number, the caller must call
+    /// `leased` or `failed` once.
     public mutating func toLease(waiting: Int, now: Double) -> Int? {
         guard waiting > 0, !isLeasing, now >= leaseAgainAt else { return nil }
         let inHand = slices.reduce(0) { $0 + ($1.until + Self.graceSeconds > now ? $1.left : 0) }
@@ -64,7 +65,7 @@ public struct RequestBudget: Sendable {
         return wanted
     }
 
-    /// Adds a new lease, or the refusal of one.
+    /// Adds a new lease, or notes that the replica got no lease.
     /// - Parameters:
     ///   - lease: the lease; nil if other replicas have leased too far ahead.
     ///   - jitter: a random number, uniform in 0..<1.

@@ -19,10 +19,11 @@ public struct RequestQueue<Element> {
     public var hasFresh: Bool { kinds.overlaps(.fresh) }
     /// True if proven submissions wait.
     public var hasProven: Bool { kinds.overlaps(.proven) }
-    /// Returns whether any request waits that is proven, or unproven if `isProven` is false. receiptd's own requests
-    /// count as proven.
+    /// Returns whether a proven request waits. If `isProven` is false, returns whether an unproven request waits.
+    /// receiptd's own requests count as proven.
     func hasAny(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .anyProven : .unproven) }
-    /// Returns whether any first try waits that is proven, or unproven if `isProven` is false.
+    /// Returns whether a first try with a proven proof waits. If `isProven` is false, returns whether a first try with
+    /// an unproven proof waits.
     func hasFirst(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .firstAndProven : .freshAndUnproven) }
     var hasDeferrable: Bool { kinds.overlaps(.deferrable) }
     /// The number of waiting requests of receiptd's own.

@@ -1,8 +1,8 @@
 /// Counts the requests under way, and limits the places of each kind.
 ///
 /// Retries and receiptd's own requests together get at most half of the places, and at most a fifth while fresh
-/// submissions wait. They may hang until their time-outs, and fresh requests must find free places. Background requests
-/// go only while no other request waits.
+/// submissions wait. These requests may hang until their time-outs, and fresh requests must find free places.
+/// Background requests go only while no other request waits.
 ///
 /// Unproven proofs get at most a fifth of the places while proven proofs wait. While proven proofs come but none waits,
 /// unproven proofs get at most four fifths.

@@ -131,7 +131,7 @@ public struct ScopeLimits: Sendable {
         return true
     }
 
-    /// If a new hold ends at most these seconds after the present hold, it changes nothing.
+    /// If a new hold ends at most these seconds after the present hold, the new hold changes nothing.
     private static let sameHoldSeconds = 0.25
 
     /// Returns the time at which to look for waiting requests again; nil if another event causes the next look.

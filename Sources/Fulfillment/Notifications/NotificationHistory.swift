@@ -37,7 +37,7 @@ public struct HistoryPlace: Sendable, Equatable {
     /// The number of leases since a worker last finished a page or released a lease, including this lease. Each earlier
     /// lease may have ended with the death of its worker.
     public var starts = 1
-    /// The last notification with which a process died, with the number of deaths; nil if there is none.
+    /// The notification with which a process last died, with the number of deaths; nil if there is none.
     public var culprit: Culprit?
     /// The notifications that killed processes and became dead letters.
     public var setAside: Set<Digest256> = []
@@ -122,7 +122,7 @@ extension HistoryPlace {
     public func start(days: Int) -> Timestamp {
         let longest = Self.longestDays(in: scope.environment)
         let earliest = now.milliseconds - longest * Self.dayMilliseconds
-        // A worker stored a place in the future while the database's clock was ahead. So this place does not count.
+        // A place in the future does not count. A worker stored it while the database's clock was ahead.
         guard let takenUntil, takenUntil.milliseconds <= now.milliseconds + Self.toleranceMilliseconds else {
             return Timestamp(milliseconds: now.milliseconds - min(Int64(days), longest) * Self.dayMilliseconds)
         }
@@ -131,8 +131,8 @@ extension HistoryPlace {
 
     /// The page with which the round continues a window; nil if the round begins with a new window.
     public var unfinished: HistoryPage? {
-        // An unfinished window began a while ago. It may be half a day older than a new window, because Apple still
-        // keeps its notifications.
+        // A worker began an unfinished window a while ago. The window may be half a day older than a new window,
+        // because Apple still keeps the window's notifications.
         let longest = Self.longestDays(in: scope.environment) * Self.dayMilliseconds + Self.dayMilliseconds / 2
         guard let page, page.window.from.milliseconds >= now.milliseconds - longest,
             // A worker stored a window that ends in the future while the database's clock was ahead.

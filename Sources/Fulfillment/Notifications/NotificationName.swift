@@ -1,6 +1,6 @@
 import Encodings
 
-/// The name of a notification in Apple's notification history, for use before receiptd has checked its signature. The
+/// The name of a notification in Apple's notification history, for use before receiptd has checked the signature. The
 /// name is the digest of the notification's UUID, because Apple signs the notification anew for each request. If there
 /// is no UUID, the name is the digest of the body.
 public enum NotificationName {

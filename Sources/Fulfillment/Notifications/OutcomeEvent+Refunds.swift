@@ -4,7 +4,7 @@ import NamesAndTimes
 extension GrantedPurchase {
     /// Makes the event of a change, and increments the grant's revision. Returns nil if the player is erased.
     /// - Parameters:
-    ///   - told: Apple's facts, which replace the facts that an imported grant lacks; nil if there are none.
+    ///   - told: Apple's facts, which fill in for the facts that an imported grant lacks; nil if there are none.
     ///   - catalog: the catalog that has the payload of a reinstated product.
     public mutating func tell(
         _ change: GrantRevocations.Change, told: NotifiedTransaction? = nil, at now: Timestamp, catalog: Catalog

@@ -4,11 +4,11 @@ import NamesAndTimes
 ///
 /// `StoreNotification.verdict` makes the notice of a notification, by its type:
 ///
-/// - REFUND revokes the share that the transaction names, or the whole if the transaction names no share. If receiptd
+/// - `REFUND` revokes the share that the transaction names, or the whole if the transaction names no share. If receiptd
 ///   cannot read the share, the worker first asks Apple for the transaction (`UnreadRefund`).
-/// - REVOKE revokes the whole.
-/// - REFUND_REVERSED reverses a refund.
-/// - REFUND with the subtype SEATS makes no notice, because seats are not goods.
+/// - `REVOKE` revokes the whole.
+/// - `REFUND_REVERSED` reverses a refund.
+/// - `REFUND` with the subtype `SEATS` makes no notice, because seats are not goods.
 /// - Other types make a notice if their transaction shows a refund. Apple's answers make a notice in the same way
 ///   (`init(shownBy:)`).
 ///
@@ -122,7 +122,7 @@ public enum RefundEffect: Sendable, Equatable {
 
 extension RefundNotice {
     /// Settles the notice against `view`, and enters the changes into `view`, so that the batch's next notice sees
-    /// them.
+    /// these changes.
     /// - Parameter catalog: the source of a reinstated product's payload.
     public func settle(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect {
         if let id, !view.taken.insert(id).inserted { return .duplicate }
@@ -134,7 +134,8 @@ extension RefundNotice {
         let isReversed = isReversedUnderAnotherID(in: view)
         let isNewest = !isReversed && state.add(word)
         if !state.words.isEmpty { view.enter(state, of: keys) }
-        // Apple's report about a restored copy also decides about the original and other copies, before their grant.
+        // Apple's report about a restored copy also counts for the original, and for other copies that a worker grants
+        // later.
         if !isReversed, let original = originalKey { _ = view.states[original, default: RefundState()].add(word) }
         guard isNewest || state.revocation != before else {
             return tellAgain(in: &view, at: now, catalog: catalog) ?? .outdated
@@ -147,8 +148,8 @@ extension RefundNotice {
     }
 
     /// Makes an event of the grant's present state if a worker may have published an event of this notice that the
-    /// database lost. The game may know a different state. For example, a worker published a refund, the database lost
-    /// it, and then the refund's reversal came first and changed nothing. Returns nil for a refund without a
+    /// database lost. The game may know a different state. For example, a worker published a refund, and the database
+    /// lost the refund. Then the refund's reversal came first and changed nothing. Returns nil for a refund without a
     /// notification, because Apple's answers show that refund again and again.
     private func tellAgain(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect? {
         guard id != nil, let lostBefore = view.lostBefore, signedAt <= lostBefore, var grant = view.target(of: self),
@@ -187,8 +188,8 @@ extension RefundView {
 
     /// Returns the known refund reports of all `keys` in one state.
     /// - Parameters:
-    ///   - grant: the grant. It may have a refund that another system entered, without a report.
-    ///   - word: the new report. It counts as newer than a refund that another system entered.
+    ///   - grant: the grant. The grant may have a refund that another system entered, without a report.
+    ///   - word: the new report. The report counts as newer than a refund that another system entered.
     fileprivate func state(of keys: [RefundKey], _ grant: GrantedPurchase?, before word: RefundWord) -> RefundState {
         var state = RefundState()
         for known in keys.compactMap({ states[$0] }) {

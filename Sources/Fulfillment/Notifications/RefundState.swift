@@ -29,7 +29,7 @@ public struct RefundWord: Sendable, Equatable {
 /// Apple's reports about a transaction's refunds, sorted by time. The refund in force follows from the reports, and
 /// does not depend on the order in which they arrived.
 public struct RefundState: Sendable, Equatable {
-    /// The most reports that receiptd keeps. If there are more, it forgets the oldest.
+    /// The most reports that receiptd keeps. If there are more, receiptd forgets the oldest.
     static let mostWords = 100
 
     public private(set) var words: [RefundWord] = []
@@ -69,13 +69,13 @@ public struct RefundState: Sendable, Equatable {
         revocation = Self.revocation(after: words)
     }
 
-    /// Returns the report. If the report may be about a refund that Apple has reversed, its time becomes the refund's
-    /// own date.
+    /// Returns the report. If the report may be about a refund that Apple has reversed, the report's time becomes the
+    /// refund's own date.
     ///
-    /// Apple may sign a retried notification anew. So a report that is newer than the last reversal may be about the
-    /// reversed refund, if its refund is older than the reversal. But if there are at least as many known reports of
-    /// refunds from before that reversal as there are reversals, the report is about another refund, which is not
-    /// reversed.
+    /// Apple may sign a retried notification anew. So a report may be about the reversed refund if the report is newer
+    /// than the last reversal, and its refund is older than that reversal. But the known reports may already account
+    /// for every reversal. This is so if at least as many reports of refunds from before the last reversal are known as
+    /// reversals. Then the new report is about another refund, which Apple has not reversed.
     private func dated(_ word: RefundWord) -> RefundWord {
         guard !word.isReversal, word.isTold, let total = word.total,
             let last = words.lastIndex(where: \.isReversal), total.at < words[last].time, words[last].time <= word.time
@@ -103,8 +103,9 @@ public struct RefundState: Sendable, Equatable {
     /// Removes the newest total, which Apple reversed, and every total that is not smaller. If a larger total is older
     /// than the newest total, Apple must have reversed the larger total before. The reversal of a whole refund removes
     /// all totals.
-    /// - Parameter left: the refund that Apple still shows in the reversal. If it is a part and differs from the newest
-    ///   total, it stays, together with smaller totals. Otherwise the totals stay that are smaller than the newest.
+    /// - Parameter left: the refund that Apple still shows in the reversal. If `left` is a part and differs from the
+    ///   newest total, `left` stays, together with smaller totals. Otherwise only the totals stay that are smaller than
+    ///   the newest total.
     private static func reverse(
         _ parts: inout [GrantRevocations.Revocation], leaving left: GrantRevocations.Revocation?
     ) {

@@ -13,7 +13,7 @@ public struct StoreNotice: Sendable, Equatable {
     public let signedAt: Timestamp
     public let bundleID: BundleID?
     public let environment: StoreEnvironment?
-    /// The notification's transaction; nil if the notification has none, or if receiptd did not use it.
+    /// The notification's transaction; nil if the notification has none, or if receiptd did not use the transaction.
     public private(set) var transactionID: StoreTransactionID?
     public var refund: RefundNotice?
     public var purchase: AnnouncedPurchase?

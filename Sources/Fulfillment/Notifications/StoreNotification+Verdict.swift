@@ -1,5 +1,5 @@
 /// The kind of a notification, from its type and subtype. The kind decides every effect except the effect on a
-/// subscription's state. `RefundNotice` describes what follows a refund.
+/// subscription's state. `RefundNotice` describes the steps after a refund.
 /// Source: `notificationType`, App Store Server Notifications 2.
 private enum NotificationKind {
     /// The notification announces a paid purchase.
@@ -42,7 +42,7 @@ private enum NotificationKind {
         }
     }
 
-    /// True if the notification's transaction may be an older period than the subscription's newest.
+    /// True if the notification's transaction may be an older period than the subscription's newest period.
     var isOfAnyPeriod: Bool {
         switch self {
         case .refund, .seats, .reversal, .refundRequest: true

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// A signed refund whose share receiptd cannot read. The worker does not guess the share, but asks Apple for the
-/// transaction. If the share is unreadable in Apple's answer too, the worker leaves the refund to an operator.
+/// A signed refund whose share receiptd cannot read. The worker asks Apple for the transaction. If the share is
+/// unreadable in Apple's answer too, the worker leaves the refund to an operator.
 public struct UnreadRefund: Sendable, Equatable {
     /// The notice without the refund.
     public let notice: StoreNotice

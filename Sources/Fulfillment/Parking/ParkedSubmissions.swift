@@ -10,7 +10,7 @@ public struct ParkingSubmission: Sendable {
     public let isProven: Bool
     public let traceparent: String?
     public let reason: ParkingReason
-    /// The kind of trouble in one word, for operators; nil if the reason is enough. It has no secret.
+    /// The kind of trouble in one word, for operators; nil if the reason is enough. The word has no secret.
     public let detail: String?
     public let history: WaitingHistory
     /// The seconds from COMMIT until the next try.
@@ -42,7 +42,7 @@ public struct ParkingSubmission: Sendable {
 
 /// A parked submission under a lease. No other worker takes the submission before the lease is over.
 public struct LeasedSubmission: Sendable {
-    /// The end of the lease in PostgreSQL's microseconds. It distinguishes this lease from a later one.
+    /// The end of the lease, in PostgreSQL's microseconds. Each later lease of the submission has a different end.
     public typealias Lease = Int64
 
     public let id: NameBasedUUID
@@ -103,8 +103,8 @@ public enum ParkingOutcome: Sendable, Equatable {
     case tooManyWaiting
 }
 
-/// The store of parked submissions. All replicas share it; times are the database's. Every function except `park`
-/// throws if the database is out of reach.
+/// The store of parked submissions. All replicas share the store. Times are the database's. Every function except
+/// `park` throws if the database is out of reach.
 public protocol ParkedSubmissions: Sendable {
     /// Parks the submission, and returns after the COMMIT of its row. If the submission is parked already, its first
     /// row stays. The call waits while the database is out of reach, and throws only `LedgerClosed`.
@@ -120,21 +120,23 @@ public protocol ParkedSubmissions: Sendable {
     /// Returns whether a suspect is due.
     func hasSuspect() async throws -> Bool
 
-    /// Leases the suspect that is due first, or sets the suspect aside. The caller has leased no other submission.
+    /// Leases the suspect that is due first, or sets the suspect aside. Call this function while no other submission is
+    /// leased.
     ///
-    /// After three deaths of workers in isolation, the suspect is set aside until its last try is due. After a fourth
-    /// death, only an operator can order another try. A submission that was parked as `crashed` has had three deaths.
+    /// After three deaths of workers in isolation, this function sets the suspect aside until its last try is due.
+    /// After a fourth death, only an operator can order another try. A submission that was parked as `crashed` has had
+    /// three deaths.
     func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission>
 
-    /// Withdraws the accusation against the isolated submission, because the work on it now only waits.
+    /// Withdraws the accusation against the isolated submission, because the work on the submission now only waits.
     func clearSuspicion(of leased: LeasedSubmission) async throws
 
-    /// Stores the accusation against the isolated submission again, because the work on it goes on. Nothing happens if
-    /// the lease is over.
+    /// Stores the accusation against the isolated submission again, because the work on the submission goes on. If the
+    /// lease is over, nothing happens.
     func accuse(_ leased: LeasedSubmission) async throws
 
-    /// Releases a submission without a verdict, due again after `dueAfterSeconds`. Nothing happens if the lease is
-    /// over.
+    /// Releases a submission without a verdict, due again after `dueAfterSeconds`. If the lease is over, nothing
+    /// happens.
     func reschedule(
         _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
         dueAfterSeconds: Double
@@ -143,8 +145,8 @@ public protocol ParkedSubmissions: Sendable {
     /// Releases a submission as if it had never been leased.
     func endLease(of leased: LeasedSubmission) async throws
 
-    /// Deletes the row of a submission whose answer is committed. Nothing happens if the lease is over or the row is
-    /// gone.
+    /// Deletes the row of a submission whose answer is committed. If the lease is over or the row is gone, nothing
+    /// happens.
     func delete(_ leased: LeasedSubmission) async throws
 
     /// Makes due up to `count` submissions that wait for the end of Apple's trouble. Only submissions of `apps` count;

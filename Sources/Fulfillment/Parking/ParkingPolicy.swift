@@ -17,8 +17,8 @@ public struct ParkingPolicy: Sendable, Equatable {
     /// The most parked submissions of one player with unproven proofs. A worker rejects further submissions with
     /// unproven proofs. Two batches that write at once do not count each other's rows, so the limit is not exact.
     public static let parkedOfPlayer = 20
-    /// The number of tries that failed while Apple was not down. After this number a submission leaves memory even
-    /// during an outage, because it may fail for ever.
+    /// The number of tries that failed while Apple was not down. After this number the submission leaves memory even
+    /// during an outage, because the submission may fail for ever.
     public static let failuresOfItsOwn = 3
     /// The number of failed tries after which a submission leaves memory during an outage. If the tries were probes,
     /// the cause may be the submission or Apple.
@@ -46,7 +46,7 @@ public struct ParkingPolicy: Sendable, Equatable {
 
     /// The state of the worker and of Apple. The next step depends on it.
     public struct Circumstances: Sendable {
-        /// True if the submission is a leased row of PostgreSQL, to which it returns.
+        /// True if the submission is a leased row of PostgreSQL. Without a verdict, the submission returns to this row.
         public var isParked: Bool
         /// True if Apple is down. Then submissions wait in memory until the window is full, and the rest wait in Kafka.
         /// A long wait alone does not park a submission.
@@ -69,7 +69,7 @@ public struct ParkingPolicy: Sendable, Equatable {
 
     /// Returns the next step of the submission.
     /// - Parameters:
-    ///   - judgement: the judgement of the try that just ended. `history` must include it.
+    ///   - judgement: the judgement of the try that just ended. `history` must include this try.
     ///   - jitter: a random number, uniform in 0..<1.
     public func step(
         after judgement: Judgement, _ history: WaitingHistory, _ circumstances: Circumstances, jitter: Double,

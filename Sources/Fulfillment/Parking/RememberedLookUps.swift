@@ -1,20 +1,20 @@
 import NamesAndTimes
 
-/// Apple's answers to look-ups that a parked row keeps, so that the next try looks up only the rest.
+/// Apple's answers to look-ups that a parked row keeps. The next try looks up only the other transactions.
 public struct RememberedLookUps: Sendable, Equatable {
     /// The most transactions that a parked row keeps. A retry looks up the rest again.
     public static let maximum = 2_000
-    /// For how long a row's answers count, in milliseconds: one day. Apple may refund a purchase after its look-up.
+    /// The milliseconds for which a row's answers count: one day. Apple may refund a purchase after its look-up.
     static let validMilliseconds: Int64 = 86_400_000
 
     /// The transactions that Apple does not know.
     public let settled: Set<StoreTransactionID>
     /// The purchases without a refund, as Apple described them, sorted by transaction.
     public let told: [StorePurchase]
-    /// When the row was first parked with answers; nil if there are none.
+    /// The time at which a worker first parked the row with answers; nil if there are none.
     public let since: Timestamp?
 
-    /// Keeps the first `maximum` of both together.
+    /// Keeps at most `maximum` transactions, first those of `told`.
     public init(settled: Set<StoreTransactionID> = [], told: [StorePurchase] = [], since: Timestamp? = nil) {
         self.told = Array(told.sorted { $0.transactionID < $1.transactionID }.prefix(Self.maximum))
         self.settled = Set(settled.sorted().prefix(Self.maximum - self.told.count))

@@ -29,7 +29,7 @@ extension PendingDecision {
             let one = judged.last(where: { $0.purchase.transactionID == refused })
         else { return nil }
         let tokens = (submitted: submission.appAccountToken, told: one.purchase.appAccountToken)
-        // `Judge` accepted the token, so `player-accounts` names another player for it.
+        // `Judge` accepted the token, so `player-accounts` names another player for the token.
         if one.verdict != .reject(.bindingMismatch) { return .tokenOfOtherPlayer }
         let known = [tokens.submitted, tokens.told].compactMap(\.self)
         if tokenUse == .none, known.contains(where: { PlayerID($0) != submission.playerID }) {

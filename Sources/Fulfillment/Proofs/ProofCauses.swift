@@ -43,14 +43,14 @@ extension Cause {
         code: "jws_not_a_transaction",
         sentence: "Apple signed this JWS, but it is no transaction: send the transaction's jwsRepresentation.")
 
-    /// - Parameter why: the part that cannot be read. It holds nothing of the proof.
+    /// - Parameter why: the part that receiptd cannot read, without any of the proof's content.
     public static func notAReceipt(_ why: String = "its structure is another") -> Cause {
         Cause(
             code: "not_a_receipt",
             sentence: "The proof cannot be read as a receipt (\(why)): send the app receipt's bytes as base64.")
     }
 
-    /// - Parameter why: the part that cannot be read. It holds nothing of the proof.
+    /// - Parameter why: the part that receiptd cannot read, without any of the proof's content.
     public static func notAJWS(_ why: String = "its structure is another") -> Cause {
         Cause(
             code: "not_a_jws",

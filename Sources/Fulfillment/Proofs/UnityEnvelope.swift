@@ -50,6 +50,6 @@ public struct UnityEnvelope: Sendable, Equatable {
 }
 
 extension Cause {
-    /// True if the envelope around a proof is the fault. Apple's answer about the proof cannot change that.
+    /// True if the envelope around a proof is the fault. Apple's answer about the proof cannot change this fault.
     public var isOfEnvelope: Bool { [.googlePlay, .otherStore, .envelopeMismatch].contains(self) }
 }

@@ -25,8 +25,8 @@ public enum ConsumptionResult: String, Sendable, CaseIterable {
 
 extension LeasedRefundRequest {
     /// Returns the next step for the request.
-    /// - Parameter catalog: the catalog with the policy for answers to Apple. It gives the values that the game's
-    ///   report leaves out.
+    /// - Parameter catalog: the catalog with the policy for answers to Apple. The policy gives the values that the
+    ///   game's report leaves out.
     public func decision(under catalog: Catalog, at now: Timestamp) -> ConsumptionDecision {
         // A transaction that is not in the ledger at Apple's deadline counts as missing for good.
         guard now < request.answerBy else { return .end(delivery == .unknown ? .notInLedger : .tooLate) }

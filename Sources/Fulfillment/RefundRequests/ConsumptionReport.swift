@@ -45,8 +45,8 @@ public struct ConsumptionReportDecoder: Sendable {
 
     private let signature: RecordSignature
 
-    /// - Parameter signingKeys: the secrets, one of which must have signed a record. If there are none, the decoder
-    ///   checks no signatures.
+    /// - Parameter signingKeys: the secrets. The signature of a record must be made with one of them. If there are
+    ///   none, the decoder checks no signatures.
     public init(signingKeys: [String] = []) {
         signature = RecordSignature(keys: signingKeys, of: .consumption)
     }

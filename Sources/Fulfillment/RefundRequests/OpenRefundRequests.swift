@@ -1,13 +1,14 @@
 import NamesAndTimes
 
 /// The store of the refund requests about which Apple asks receiptd. Every function throws if the database is out of
-/// reach. A call with a lease that is over changes nothing.
+/// reach. If the lease is over, a call changes nothing.
 public protocol OpenRefundRequests: Sendable {
     /// Leases up to `limit` due requests, oldest first. A leased request becomes due again by itself, after a longer
     /// time at each lease.
     ///
     /// Before Apple's deadline, leases a request only if its transaction is in the ledger. Workers look for the
-    /// transaction each minute. Once a worker finds it, the worker puts the request's event into the outbox.
+    /// transaction each minute. Once a worker finds the transaction, the worker puts the request's event into the
+    /// outbox.
     /// - Parameters:
     ///   - waitSeconds: the seconds that a request waits for the game's report.
     ///   - now: the time of the requests' events.
@@ -55,7 +56,7 @@ public struct LeasedRefundRequest: Sendable, Equatable {
     public let report: ConsumptionReport.Content?
     /// The number of tries so far, including the present try.
     public let tries: Int
-    /// The row's next due time, in microseconds since 1970. It identifies the lease.
+    /// The row's next due time, in microseconds since 1970. The value identifies the lease.
     public let lease: Int64
 
     /// The seconds before Apple's deadline that are reserved for tries to answer. A wait for the game's report ends

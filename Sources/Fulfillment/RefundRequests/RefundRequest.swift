@@ -1,6 +1,7 @@
 import NamesAndTimes
 
-/// A player's request to Apple for a refund. Apple asks receiptd about it in a notification (`CONSUMPTION_REQUEST`).
+/// A player's request to Apple for a refund. Apple asks receiptd about the request in a notification
+/// (`CONSUMPTION_REQUEST`).
 public struct RefundRequest: Sendable, Equatable {
     /// The milliseconds after Apple's `signedDate` in which Apple accepts an answer: twelve hours.
     public static let answerMilliseconds: Int64 = 12 * 3_600_000

@@ -30,8 +30,8 @@ public struct UndeliveredPurchase: Sendable, Equatable {
     /// ledger knows the token as another player's, the purchase is the other player's.
     public let doubtedToken: AccountTokenKey?
 
-    /// Returns nil if Apple refunded the whole purchase, if the player gave it up for another plan, or if a family
-    /// member shared it. Returns nil also if an id has an invalid form.
+    /// Returns nil if Apple refunded the whole purchase, if the player gave the purchase up for another plan, or if a
+    /// family member shared it. Also returns nil if an id has an invalid form.
     init?(
         _ purchase: StorePurchase, kind: ProductKind?, in environment: StoreEnvironment, reason: String,
         doubtedToken: AccountTokenKey? = nil
@@ -141,9 +141,9 @@ extension HoldDecision {
 }
 
 extension ParkingSubmission {
-    /// Returns the purchases of a proven proof that the player waits for. Leaves out purchases with another account's
-    /// token.
-    /// - Parameter cutover: the app's cutover; nil if it has none. Purchases before the cutover are left out.
+    /// Returns the purchases of a proven proof that the player waits for. Leaves out purchases with an account token
+    /// that differs from the submission's.
+    /// - Parameter cutover: the app's cutover; nil if it has none. Leaves out purchases before the cutover.
     static func undelivered(
         _ receipt: GenuineReceipt?, since cutover: Timestamp?, of submission: Submission
     ) -> [UndeliveredPurchase] {

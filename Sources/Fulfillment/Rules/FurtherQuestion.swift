@@ -31,11 +31,11 @@ public enum FurtherQuestion: Sendable, Equatable {
 public struct FurtherAnswers: Sendable, Equatable {
     /// The transactions that Apple does not know, so that the receipt decides.
     public private(set) var settled: Set<StoreTransactionID>
-    /// The transactions that the ledger has. They count for one try, because a hold may end without a grant.
+    /// The transactions that the ledger has. They count for one try only, because a hold may end without a grant.
     private var inLedger: Set<StoreTransactionID> = []
-    /// The transactions as Apple described them when they were looked up.
+    /// The transactions as Apple described them in the look-ups.
     public private(set) var lookedUp: [StoreTransactionID: StorePurchase] = [:]
-    /// The account's purchases of the submission's product; nil if Apple was not asked for them.
+    /// The account's purchases of the submission's product; nil if no worker asked Apple for them.
     public var history: [NotifiedTransaction]?
     /// The facts about subscriptions whose last period is over, by original transaction. The facts come from the
     /// ledger, or else from Apple.
@@ -71,8 +71,8 @@ public struct FurtherAnswers: Sendable, Equatable {
         if case .told = named[transaction] { true } else { false }
     }
 
-    /// Forgets what may change until the next try: what the ledger has, and the transactions that were noted as unknown.
-    /// The next try asks for them again.
+    /// Forgets the answers that may change until the next try: the transactions that the ledger has, and the
+    /// transactions noted as `unknown`. The next try asks about these transactions again.
     public mutating func forgetPassing() {
         named = named.filter { $0.value != .unknown && $0.value != .inLedger }
         inLedger = []
@@ -106,9 +106,9 @@ public struct FurtherAnswers: Sendable, Equatable {
         !settled.contains(transaction) && !inLedger.contains(transaction) && lookedUp[transaction] == nil
     }
 
-    /// Returns Apple's answers that a parked row keeps: all but the refunded purchases, because Apple may reverse a
+    /// Returns Apple's answers that a parked row keeps. Leaves out the refunded purchases, because Apple may reverse a
     /// refund.
-    /// - Parameter since: when the row was first parked with answers.
+    /// - Parameter since: the time at which a worker first parked the row with answers.
     public func remembered(since: Timestamp) -> RememberedLookUps {
         RememberedLookUps(
             settled: settled, told: lookedUp.values.filter { $0.cancelledAt == nil }, since: since)

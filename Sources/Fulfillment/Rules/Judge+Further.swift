@@ -9,8 +9,8 @@ extension Judge {
     /// receipt. The purchase may be up to an hour older or younger than the receipt.
     static let earlyFinishMilliseconds: Int64 = 3_600_000
 
-    /// Returns the question for the account's purchases of a product that the receipt lacks. Returns nil if receiptd
-    /// cannot ask Apple; then only the purchases in the receipt count.
+    /// Returns the question about the account's purchases of a product that the receipt lacks. Returns nil if receiptd
+    /// cannot ask Apple. Then only the purchases in the receipt count.
     func question(about product: ProductID, missingIn receipt: GenuineReceipt) -> FurtherQuestion? {
         guard app.serverAPI != nil, case .receipt = submission.proof, let createdAt = receipt.createdAt,
             let newest = receipt.purchases.last
@@ -33,8 +33,8 @@ extension Judge {
     }
 
     /// Returns the account's purchases that count as if they were in the receipt. The time limits keep an old receipt
-    /// from claiming much earlier or later purchases of its account. The cutover does not exclude a held purchase: its
-    /// rule holds the purchase, and an operator may waive it.
+    /// from claiming much earlier or later purchases of its account. The cutover does not exclude a held purchase. The
+    /// rule `.beforeCutover` holds such a purchase, and an operator may waive the rule.
     func finishedEarly(
         _ product: ProductID, missingIn receipt: GenuineReceipt, among told: [NotifiedTransaction]
     ) -> [StorePurchase] {
@@ -68,8 +68,8 @@ extension Judge {
 }
 
 extension GenuineReceipt {
-    /// Returns whether the receipt may have a purchase of this product. A purchase with an unreadable product id
-    /// counts.
+    /// Returns whether the receipt may have a purchase of this product. A purchase with an unreadable product id counts
+    /// as a purchase of this product.
     func names(_ product: ProductID) -> Bool {
         purchases.contains { $0.productID == product }
             || nameless.contains { $0.productID == product || $0.productID.text == NamelessPurchase.unreadable }
@@ -89,8 +89,8 @@ extension GenuineReceipt {
 }
 
 extension StorePurchase {
-    /// Returns Apple's facts of a look-up, or the purchase itself if there are none. A look-up without a refund may be a
-    /// day old, so a refund in the purchase itself counts. Keeps the time of the first purchase if the look-up gives
+    /// Returns Apple's facts of a look-up, or the purchase itself if there are none. A look-up without a refund may be
+    /// a day old, so a refund in the purchase itself counts. Keeps the time of the first purchase if the look-up gives
     /// none.
     fileprivate func replaced(by lookedUp: StorePurchase?) -> StorePurchase {
         guard var told = lookedUp, !isWhollyRefunded || told.cancelledAt != nil else { return self }

@@ -6,8 +6,8 @@ extension Judge {
     /// grace left.
     static let longestGraceMilliseconds: Int64 = 30 * 86_400_000
 
-    /// Returns the later of a period's own end and the end of a known grace period after it. Returns nil for a purchase
-    /// without an end.
+    /// Returns the end of a known grace period after the purchase's period, or the period's own end, whichever is
+    /// later. Returns nil for a purchase without an end.
     func accessEnd(
         of purchase: StorePurchase, in receipt: GenuineReceipt, besides further: FurtherAnswers
     ) -> Timestamp? {
@@ -23,9 +23,9 @@ extension Judge {
         return max(end, graces.max() ?? end)
     }
 
-    /// Returns the question whose answer the rules need before they reject a period as expired. Returns nil if they
-    /// reject no period as expired, or if the answer is known. The app need not have credentials: the ledger may know
-    /// of a grace period from a notification.
+    /// Returns the question whose answer the rules need before they reject a period as expired. Returns nil if the
+    /// rules reject no period as expired, or if the answer is known. The app needs no credentials, because the ledger
+    /// may know a grace period from a notification.
     func question(
         aboutGraceIn judged: [JudgedPurchase], of receipt: GenuineReceipt, besides further: FurtherAnswers
     ) -> FurtherQuestion? {

@@ -1,11 +1,11 @@
 import NamesAndTimes
 
-/// Rules for a purchase that Apple signed, but that Apple's answer leaves out. The worker does not reject the purchase
-/// because it is left out: the worker asks Apple for the purchase by its id. If neither Apple nor the ledger knows the
-/// purchase, the submission waits.
+/// Rules for a purchase that Apple signed, but that Apple's answer leaves out. The worker does not reject such a
+/// purchase, but asks Apple for the purchase by its id. If neither Apple nor the ledger knows the purchase, the
+/// submission waits.
 extension Judge {
     enum SignedWord {
-        /// Apple's answer, completed with the purchases that it had left out.
+        /// Apple's answer, completed with the signed purchases that it had left out.
         case told(GenuineReceipt)
         case open(Judgement)
     }
@@ -17,8 +17,8 @@ extension Judge {
         signed?.purchases.contains { $0.transactionID == transaction } ?? false
     }
 
-    /// Returns Apple's answer, completed with the signed purchases that it leaves out. If one of these purchases is
-    /// still unknown, returns the submission's judgement instead.
+    /// Returns Apple's answer, completed with the signed purchases that the answer leaves out. If one of these
+    /// purchases is still unknown, returns the submission's judgement instead.
     func withSigned(_ answer: GenuineReceipt, besides further: FurtherAnswers) -> SignedWord {
         let leftOut = purchasesLeftOut(of: answer.purchases)
         if leftOut.isEmpty, answer.purchases.isEmpty, answer.nameless.isEmpty, isApples, signed?.isComplete != true {
@@ -33,8 +33,8 @@ extension Judge {
             case .told(let told): found.append(told)
             case .inLedger: found.append(purchase.withoutDoubtfulCancellation)
             case .unknown, nil:
-                // A purchase without a readable id in Apple's answer may be the missing one. If the answer has none,
-                // the submission waits.
+                // A purchase without a readable id in Apple's answer may be the missing purchase. If the answer has no
+                // such purchase, the submission waits.
                 if answer.nameless.isEmpty { return .open(.undecided(AppleAnswer.Trouble(.emptyAnswer))) }
             }
         }
@@ -76,8 +76,8 @@ extension Judge {
 }
 
 extension StorePurchase {
-    /// The purchase; if it has an end, without its cancellation time. In a receipt, that time may mean a refund or an
-    /// upgrade. Only Apple's answer says which.
+    /// The purchase without its cancellation time if it has an end; otherwise the purchase itself. In a receipt, the
+    /// cancellation time of a period may mean a refund or an upgrade. Only Apple's answer shows which of the two it is.
     fileprivate var withoutDoubtfulCancellation: StorePurchase {
         guard expiresAt != nil else { return self }
         var purchase = self

@@ -15,14 +15,14 @@ public struct Judge: Sendable {
     let recordTime: RecordTime
     let now: Timestamp
     public let signature: ParsedProof.Signature
-    /// The content of a proven proof; nil if the proof is not proven, or if nothing in it can be read.
+    /// The content of a proven proof; nil if the proof is not proven, or if receiptd can read no content.
     let signed: ProofContent?
-    /// The held transaction that the worker judges again; nil if there is no hold. Apple called the proof genuine before
-    /// the hold. Further questions are about this transaction only.
+    /// The held transaction that the worker judges again; nil if there is no hold. Apple called the proof genuine
+    /// before the hold. Further questions are about this transaction only.
     let held: StoreTransactionID?
-    /// The reasons that an operator waived. A rule with the effect `hold` does not hold a purchase for one of them.
+    /// The reasons that an operator waived. A rule with the effect `hold` does not hold a purchase for a waived reason.
     public let waived: Set<Reason>
-    /// The terms of an announced purchase that nobody submitted; nil for a submitted one.
+    /// The terms of an announced purchase that nobody submitted; nil for a submitted purchase.
     public let announced: AnnouncedTerms?
     /// True if a worker may have published a grant of the purchase that PostgreSQL has lost. Then a refund or an
     /// upgrade does not reject a purchase that the other rules grant.
@@ -52,13 +52,15 @@ public struct Judge: Sendable {
 
     var app: AppPolicy { terms.app }
 
-    /// Returns false for another transaction than the held one. Nothing is decided about that transaction.
+    /// Returns whether the judge decides about the transaction. If there is a hold, the judge decides only about the
+    /// held transaction.
     func decides(_ transaction: StoreTransactionID) -> Bool { held.map { $0 == transaction } ?? true }
 
     /// Returns the judgement of the rules for Apple's answer.
     /// - Parameters:
     ///   - further: the answers to further questions so far.
-    ///   - doubts: returns how often Apple's answer to this submission gave the reason before.
+    ///   - doubts: a function that returns the number of earlier times that Apple's answer to this submission gave the
+    ///     reason.
     public func judge(
         _ answer: AppleAnswer, besides further: FurtherAnswers = FurtherAnswers(), doubts: (Reason) -> Int
     ) -> Judgement {
@@ -79,7 +81,7 @@ public struct Judge: Sendable {
         case .refused(.nothingTold): return doubtful(.noPurchase)
         case .refused(.expired):
             // A worker grants an expired period of a product with `late_periods: grant`. Apple's answer does not say
-            // which period expired, so it decides nothing.
+            // which period expired, so the answer decides nothing.
             if app.products.values.contains(where: \.grantsLatePeriods) { return .undecided(.init(.incomplete)) }
             let judgement = doubtful(.subscriptionExpired)
             guard case .decided = judgement, var receipt = signed?.asReceipt, !receipt.purchases.isEmpty else {
@@ -116,8 +118,8 @@ public struct Judge: Sendable {
         }
     }
 
-    /// Returns the judgement of each purchase, or `productMismatch` if the submitted product is missing. A hold does not
-    /// end as a mismatch: it stays if Apple's answer lacks the held purchase.
+    /// Returns the judgement of each purchase, or `productMismatch` if the submitted product is missing. A hold never
+    /// ends as a mismatch. The hold stays if Apple's answer lacks the held purchase.
     private func judge(_ receipt: GenuineReceipt, besides further: FurtherAnswers) -> Judgement {
         var others: [StorePurchase] = []
         if let product = submission.productID, !receipt.names(product), !listsHeld(receipt) {
@@ -138,8 +140,8 @@ public struct Judge: Sendable {
             }
             return judged
         }
-        // Apple has just described the purchases of the account's history, and those that the worker asked for by id.
-        // They need no look-up.
+        // Apple has just described the purchases of the account's history, and the purchases that the worker asked for
+        // by id. So these purchases need no look-up.
         let open = openLookUps(in: judged, besides: further).filter { !told.contains($0) && !further.isToldByName($0) }
         if !open.isEmpty { return .needs(.transactions(open, in: receipt.environment)) }
         if let question = question(aboutGraceIn: judged, of: completed, besides: further) { return .needs(question) }

@@ -1,4 +1,4 @@
-/// The result of the rules for Apple's answer. The worker has not yet compared it with the ledger.
+/// The result of the rules for Apple's answer. The worker has not yet compared the result with the ledger.
 public enum Judgement: Sendable, Equatable {
     case decided(Verdict)
     /// Apple is known to change this answer. The worker asks again, and believes Apple after some tries.
@@ -9,9 +9,9 @@ public enum Judgement: Sendable, Equatable {
     case blocked(AppleAnswer.Blockage)
 }
 
-/// The rules' decision on a submission. The ledger's facts about a purchase may overrule it.
+/// The rules' decision on a submission. The ledger's facts about a purchase may overrule the verdict.
 public enum Verdict: Sendable, Equatable {
-    /// The reason rejects the submission as a whole. The purchases are all that Apple listed.
+    /// The reason rejects the submission as a whole. The list has all purchases that Apple listed.
     case whole(Reason, [StorePurchase])
     /// The rules gave each purchase a verdict. The purchases are in purchase order.
     case each([JudgedPurchase])
@@ -69,7 +69,8 @@ public struct JudgedPurchase: Sendable, Equatable {
         return settled
     }
 
-    /// The rules' verdict on one purchase. The ledger's facts about the purchase's owner take precedence over it.
+    /// The rules' verdict on one purchase. The ledger's facts about the purchase's owner take precedence over this
+    /// verdict.
     public enum Verdict: Sendable, Equatable {
         /// The payload is the catalog's JSON object; nil without one.
         case grant(payload: String?)

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// A submission's proof, as far as receiptd can read it without Apple. It is a class for the same reason as
+/// A submission's proof, as far as receiptd can read it without Apple. The type is a class for the same reason as
 /// `Submission`.
 public final class ParsedProof: Sendable, Equatable {
     /// The SHA-256 of the decoded proof. Two proofs with equal digests are the same proof.
@@ -9,9 +9,10 @@ public final class ParsedProof: Sendable, Equatable {
     public let signature: Signature
     /// The content of the proof; nil for a bare transaction id, or if receiptd can read no content.
     public let content: ProofContent?
-    /// Says why the signature is forged; nil if it is not forged, or if receiptd knows no specific cause.
+    /// The cause that says why the signature is forged; nil if the signature is not forged, or if receiptd knows no
+    /// specific cause.
     public let forgery: Cause?
-    /// Says how receiptd repaired the proof's text; nil if the text needed no repair.
+    /// The cause that says how receiptd repaired the proof's text; nil if the text needed no repair.
     public let repair: Cause?
 
     public enum Material: Sendable, Equatable {
@@ -54,7 +55,7 @@ extension ParsedProof {
     /// The most purchases that a proven receipt may list if the ledger is to decide in Apple's place.
     public static let maximumRecalledPurchases = 500
 
-    /// Returns the proof's evidence if it is enough without Apple's answer; nil if the worker must ask Apple.
+    /// Returns the proof's evidence if the evidence is enough without Apple's answer; nil if the worker must ask Apple.
     /// - Parameter now: the time at which a JWS must be fresh; nil if the worker asks Apple about a fresh JWS too.
     public func sufficientEvidence(for app: AppPolicy, now: Timestamp?) -> GenuineReceipt? {
         guard let evidence, !evidence.purchases.isEmpty else { return nil }
@@ -91,7 +92,7 @@ extension ParsedProof {
     }
 
     /// Returns whether this proof's own purchases have all facts of `answer`, so that the ledger need not keep
-    /// `answer`. A receipt names no Apple account, so the ledger keeps an answer that names one.
+    /// `answer`. A receipt names no Apple account. So the ledger keeps an answer that names an account.
     public func recalls(_ answer: GenuineReceipt) -> Bool {
         guard let own = recallableEvidence, own.environment == answer.environment,
             own.purchases.count == answer.purchases.count, !answer.holdsAutoRenewable, !answer.isExpiredSubscription

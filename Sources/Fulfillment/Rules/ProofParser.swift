@@ -1,13 +1,13 @@
 import Encodings
 import NamesAndTimes
 
-/// Reads proofs without a request to Apple. A parser does no I/O and reads no clock. It reads equal bytes alike. Any
-/// thread may call it.
+/// Reads proofs without a request to Apple. A parser does no I/O and reads no clock. Equal bytes give equal readings.
+/// Any thread may call it.
 public protocol ProofParser: Sendable {
     /// - Parameter bytes: the decoded receipt.
     func parse(receipt bytes: [UInt8]) -> ProofReading
-    /// - Parameter matters: returns whether the signature of a receipt with this content matters. If not, the parser
-    ///   may skip the check and call the signature not provable.
+    /// - Parameter matters: a function that returns whether the signature of a receipt with this content matters. If
+    ///   the result is false, the parser may skip the check and call the signature not provable.
     func parse(receipt bytes: [UInt8], provingWhere matters: (ProofContent) -> Bool) -> ProofReading
     func parse(signedTransaction text: String) -> ProofReading
 }
@@ -66,7 +66,7 @@ public struct DecodedProof: Sendable {
 
     /// Parses the proof. Throws `Malformed` with the cause.
     /// - Parameters:
-    ///   - matters: returns whether the signature of a receipt with this content matters.
+    ///   - matters: a function that returns whether the signature of a receipt with this content matters.
     ///   - repair: the repair of the text before it was decoded; nil if the text needed no repair.
     public func parsed(
         by parser: any ProofParser, provingWhere matters: (ProofContent) -> Bool = { _ in true }, repair: Cause? = nil

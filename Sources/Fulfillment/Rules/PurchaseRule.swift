@@ -7,7 +7,7 @@ struct PurchaseRule: Sendable {
     struct Facts {
         let judge: Judge
         let purchase: StorePurchase
-        /// The catalog's product; nil if the catalog lacks it.
+        /// The catalog's product; nil if the catalog lacks the product.
         let product: Product?
         let receipt: GenuineReceipt
         /// The end of a subscription's period, or of its grace period if one is known; nil for other purchases.
@@ -18,8 +18,8 @@ struct PurchaseRule: Sendable {
 
     enum Effect: Sendable {
         case reject
-        /// The rule holds the purchase, unless an operator has waived the reason. `AnnouncedTerms.waives` says which
-        /// rules do not apply to a renewal.
+        /// The rule holds the purchase, unless an operator has waived the reason. `AnnouncedTerms.waives` names the
+        /// rules that do not apply to a renewal.
         case hold
         /// The rule holds the purchase even if an operator has waived the reason. Only a new answer of Apple's can lead
         /// to a grant.
@@ -111,8 +111,8 @@ extension PurchaseRule.Facts {
         product.map { $0.isRetired && $0.onRetired == action } ?? false
     }
 
-    /// True if the app does not admit the purchase's currency. If Apple names no currency, the submission's counts. If
-    /// neither names one, the purchase passes.
+    /// True if the app does not admit the purchase's currency. If Apple names no currency, the submission's currency
+    /// counts. If neither names a currency, the purchase passes.
     fileprivate var isInAnotherCurrency: Bool {
         guard let currency = purchase.currency ?? judge.submission.currency, let admitted = app.currencies else {
             return false
@@ -136,8 +136,8 @@ extension PurchaseRule.Facts {
         }
     }
 
-    /// True if the proof shows that its sender had the purchase. A bare id shows nothing. Anyone can write an unproven
-    /// JWS around an id. Only equal account tokens tie a transaction with one of these two proofs to the player.
+    /// True if the proof shows that its sender had the purchase. A bare id shows nothing, and anyone can write an
+    /// unproven JWS around an id. Only equal account tokens tie the transaction of such a proof to the player.
     private var provesPossession: Bool {
         switch judge.submission.proof {
         case .receipt: true

@@ -4,7 +4,7 @@
 /// A new reason needs a decision at each of the places below. The compiler reports three places:
 ///
 /// - `detail`: the sentence for people.
-/// - `TrafficClass.init`: the class of its traffic.
+/// - `TrafficClass.init`: the traffic class of a submission with the reason.
 /// - `PlayerWords.refused`: the sentence that support tells a player.
 ///
 /// Tests and scripts report these places:

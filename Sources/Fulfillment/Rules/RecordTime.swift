@@ -1,10 +1,10 @@
 import NamesAndTimes
 
-/// The time by which the rules judge a submission's purchases. It is the record's own time, so that no redelivery
+/// The time by which the rules judge a submission's purchases. This is the record's own time, so that no redelivery
 /// changes the verdict. If the record's time is missing, is in the future, or is before a purchase in the record, the
 /// rules use the time at which a worker first took the submission.
 public struct RecordTime: Sendable, Equatable {
-    /// The record's timestamp; nil if it has none, or one in the future.
+    /// The record's timestamp; nil if it is missing or in the future.
     private let told: Timestamp?
     /// The time at which a worker first took the submission. Equals `now` if the worker knows of no earlier try.
     private let taken: Timestamp

@@ -1,8 +1,9 @@
 /// The rules in their order, as docs/contract/reasons.md lists them. The first rule that fails gives the reason.
 ///
 /// `Screening`, `Judge` and the settlement check the rules in this order. `receiptd inspect` lists the passed rules of
-/// a decision in this order too. One rule has two places: the settlement checks a dispute about the owner of the original
-/// transaction, or about the token, only if no rule rejects the purchase. RuleOrderTests compares `Rule` with the checks and with the contract.
+/// a decision in this order too. One rule has two places. The settlement checks a dispute about the owner of the
+/// original transaction, or about the token, only if no rule rejects the purchase. `RuleOrderTests` compares `Rule`
+/// with the checks and with the contract.
 public enum Rule {
     /// The rules of the submission as a whole that `Screening` checks, without Apple and without the ledger.
     public static let local: [Reason] = [

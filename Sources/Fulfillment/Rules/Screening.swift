@@ -12,7 +12,7 @@ public enum Screening: Sendable, Equatable {
     /// The proof needs credentials that the app lacks. The submission waits for the operator.
     case blocked(AppleAnswer.Blockage, ParsedProof)
 
-    /// - Parameter now: the time at which a signed transaction must be fresh for receiptd to believe it without Apple.
+    /// - Parameter now: the time at which receiptd believes a fresh signed transaction without Apple.
     public static func screen(
         _ submission: Submission, catalog: Catalog, parser: any ProofParser, now: Timestamp
     ) -> Screening {
@@ -55,8 +55,8 @@ public enum Screening: Sendable, Equatable {
         }
     }
 
-    /// Parses the proof, and tries to repair a text that it cannot parse. Most submissions carry other apps' receipts.
-    /// The parser need not check the signatures of these receipts, because receiptd rejects them anyway.
+    /// Parses the proof, and tries to repair a text that the parser cannot parse. Most submissions carry other apps'
+    /// receipts. The parser need not check the signatures of these receipts, because receiptd rejects them anyway.
     private static func parsed(
         _ submission: Submission, _ decoded: DecodedProof?, by parser: any ProofParser, for app: AppPolicy
     ) throws(DecodedProof.Malformed) -> ParsedProof {
@@ -83,7 +83,8 @@ public enum Screening: Sendable, Equatable {
     }
 
     /// Returns the refusal of a proof that names another app, is forged, or names the sandbox; nil if there is none.
-    /// The app and the sandbox count even if the signature is not proven, because no sender gains by a lie about them.
+    /// The app and the sandbox count even if the signature is not proven, because no sender gains by a false app or
+    /// sandbox.
     private static func refusal(of proof: ParsedProof, _ terms: AppTerms, player: PlayerID) -> Refusal? {
         let content = proof.content
         if let content, let cause = terms.app.foreignness(of: content) { return Refusal(.foreignApp, cause) }
@@ -108,7 +109,7 @@ extension AppPolicy {
         foreignness(of: content.bundleID, content.appAppleID, in: content.environment)
     }
 
-    /// Returns the cause if Apple's answer is about another app; nil if it is about this app.
+    /// Returns the cause if Apple's answer is about another app; nil if the answer is about this app.
     public func foreignness(of receipt: GenuineReceipt) -> Cause? {
         foreignness(of: receipt.bundleID, receipt.appAppleID, in: receipt.environment)
     }

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// A record that is not valid, or that ends the process. The worker publishes it unchanged to the dead-letter topic,
-/// with the reason in headers.
+/// A record that is not valid, or that ends the process. The worker publishes the record unchanged to the dead-letter
+/// topic, with the reason in headers.
 public struct DeadLetter: Sendable, Equatable {
     public enum Reason: String, Sendable, CaseIterable {
         case malformedMessage = "malformed_message"
@@ -12,7 +12,7 @@ public struct DeadLetter: Sendable, Equatable {
     }
 
     public let reason: Reason
-    /// One sentence for people. It may name a misspelt member, but has none of the record's values.
+    /// One sentence for people. The sentence may name a misspelt member, but has none of the record's values.
     public let detail: String
     /// The cause in the sender's answer, with `detail` in its sentence.
     public let cause: Cause

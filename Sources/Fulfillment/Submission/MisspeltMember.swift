@@ -2,7 +2,7 @@ import Encodings
 
 /// A member of a submission's object whose unknown name is close to a known name.
 public struct MisspeltMember: Sendable, Equatable {
-    /// The name as it was sent. It has only letters, digits, blanks, points, dashes and underscores.
+    /// The name as it was sent. The name has only letters, digits, blanks, points, dashes and underscores.
     public let name: String
     /// The known name to which the sent name is close.
     public let known: String
@@ -32,8 +32,8 @@ public struct MisspeltMember: Sendable, Equatable {
         SubmissionFields.Name.allCases.map { ($0.rawValue.filter { $0 != "_" }, $0.rawValue) },
         uniquingKeysWith: { first, _ in first })
 
-    /// Returns the name in lower case, without underscores, dashes, points and blanks; nil if it is too long or has
-    /// other characters.
+    /// Returns the name in lower case, without underscores, dashes, points and blanks; nil if the name is too long or
+    /// has other characters.
     private static func bare(_ name: String) -> String? {
         guard name.utf8.count <= maximumLength else { return nil }
         var bare: [UInt8] = []

@@ -29,7 +29,7 @@ public struct RecordSignature: Sendable {
     private let kind: Kind
 
     /// - Parameters:
-    ///   - keys: the secrets, whose UTF-8 bytes are the keys. If there are none, no signatures are checked.
+    ///   - keys: the secrets, whose UTF-8 bytes are the keys. If there are none, receiptd checks no signatures.
     ///   - kind: the kind of the topic's records.
     public init(keys: [String], of kind: Kind) {
         self.keys = keys.map { SymmetricKey(data: Array($0.utf8)) }
@@ -38,8 +38,8 @@ public struct RecordSignature: Sendable {
 
     public var isRequired: Bool { !keys.isEmpty }
 
-    /// Returns a dead letter if no signature in `headers` is valid; nil if one is valid, or if no signature is
-    /// required.
+    /// Returns a dead letter if no signature in `headers` is valid. Returns nil if a signature is valid, or if receiptd
+    /// requires no signature.
     /// - Parameters:
     ///   - key: the record's key; nil counts as empty.
     ///   - headers: the values of every header `receiptd-signature` of the record.
@@ -82,8 +82,8 @@ public struct RecordSignature: Sendable {
         return Array(version.rawValue.utf8) + code.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }
     }
 
-    /// Returns the bytes that a signature covers. They include the key's length. Otherwise a signature would stay valid
-    /// if bytes moved from the value to the key.
+    /// Returns the bytes that a signature covers. These bytes include the key's length. Otherwise a signature would
+    /// stay valid if bytes moved from the value to the key.
     private func input(_ version: Version, key: [UInt8]?, value: [UInt8]) -> [UInt8] {
         switch version {
         case .one: return value

@@ -2,7 +2,7 @@ import Encodings
 
 extension Submission {
     /// Returns the names of the fields `currency` and `submitted_at` whose text receiptd could not read and therefore
-    /// ignored. Returns none if `value` is not a JSON object.
+    /// ignored. Returns an empty list if `value` is not a JSON object.
     /// - Parameter value: the record's value.
     public func ignoredFields(in value: [UInt8]) -> [String] {
         guard let members = try? JSONParser.parse(value).value else { return [] }

@@ -11,13 +11,13 @@ public final class Submission: Sendable, Equatable {
     public let proof: Proof
     /// Unity's envelope around the proof; nil if there is none.
     public let envelope: UnityEnvelope?
-    /// The product that the client names. receiptd only compares it with Apple's products.
+    /// The product that the client names. receiptd only compares this product with Apple's products.
     public let productID: ProductID?
     public let orderID: String?
     /// The account token in lower case, because UUIDs compare without case; nil if there is none.
     public let appAccountToken: String?
     public let deviceID: Identifier?
-    /// The currency that the client names. It counts only if Apple names none.
+    /// The currency that the client names. This currency counts only if Apple names none.
     public let currency: String?
     public let submittedAt: Timestamp?
 
@@ -53,7 +53,7 @@ public final class Submission: Sendable, Equatable {
         if case .receipt(let text) = proof { text } else { nil }
     }
 
-    /// The proof, which is exactly one of three.
+    /// The proof, of exactly one of three kinds.
     public enum Proof: Sendable, Equatable {
         /// Base64 of an iOS 7+ app receipt or an iOS 6 transaction receipt, as sent.
         case receipt(String)

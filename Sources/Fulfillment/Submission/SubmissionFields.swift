@@ -145,8 +145,8 @@ struct SubmissionFields {
         return value
     }
 
-    /// Returns the account token; nil if it is absent or the nil UUID. Throws if the text is not a UUID, because
-    /// ignoring a token would remove the purchase's binding.
+    /// Returns the account token; nil if the token is absent or is the nil UUID. Throws if the text is not a UUID,
+    /// because ignoring a token would remove the purchase's binding.
     private func appAccountToken() throws(Fault) -> String? {
         guard let text = try text(.appAccountToken) else { return nil }
         let token = AccountToken(told: text)
@@ -156,8 +156,8 @@ struct SubmissionFields {
         return token.text
     }
 
-    /// Returns the currency in upper case; nil if it is absent or ill-formed. An ill-formed currency is not a fault,
-    /// because the client's currency counts only if Apple names none.
+    /// Returns the currency in upper case; nil if the currency is absent or ill-formed. An ill-formed currency is not a
+    /// fault, because the client's currency counts only if Apple names none.
     private func currency() throws(Fault) -> String? {
         guard let text = try lenientText(.currency) else { return nil }
         let letters = text.utf8.map { $0 & 0xDF }

@@ -29,7 +29,7 @@ public enum Suspected {
     }
 
     /// Runs `body`, which waits for Kafka's acknowledgement of an answer. A death during or after `body` does not count
-    /// against the suspect, because the answer ends the work on it.
+    /// against the suspect, because the answer ends the work on the suspect.
     public static func answering<Value, Failure: Error>(
         _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {

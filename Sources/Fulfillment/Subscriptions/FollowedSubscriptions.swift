@@ -10,21 +10,21 @@ public protocol FollowedSubscriptions: Sendable {
     func leaseDue(room: [(app: BundleID, most: Int)], limit: Int) async throws -> [LeasedSubscription]
 
     /// Commits Apple's answer in one SQL transaction, which also ends the lease. Returns the events, which are in the
-    /// outbox. Throws also if the database refuses the answer's data; the subscription is then due again after a day.
+    /// outbox. Also throws if the database refuses the answer's data. The subscription is then due again after a day.
     func settle(_ check: SubscriptionCheck, catalog: Catalog) async throws -> [OutcomeEvent]
 
-    /// Ends the lease without an answer; the subscription is due after `dueAfterSeconds`. Nothing happens if the lease
-    /// is over.
+    /// Ends the lease without an answer. The subscription is due after `dueAfterSeconds`. If the lease is over, nothing
+    /// happens.
     func reschedule(_ leased: LeasedSubscription, dueAfterSeconds: Double) async throws
 
-    /// Ends the lease without a change of the due time. Nothing happens if the lease is over.
+    /// Ends the lease without a change of the due time. If the lease is over, nothing happens.
     func endLease(of leased: LeasedSubscription) async throws
 
     /// Returns the ledger's subscriptions with these original transactions.
     func known(_ originals: [StoreTransactionID]) async throws -> [Subscription]
 
-    /// Returns Apple's last facts about the subscription; nil if there are none. Returns them even if no player owns
-    /// the subscription, or if its app does not follow renewals. The result's player, revision and check are
+    /// Returns Apple's last facts about the subscription; nil if there are none. Returns the facts even if no player
+    /// owns the subscription, or if its app does not follow renewals. The result's player, revision and check are
     /// meaningless.
     func told(of original: StoreTransactionID) async throws -> Subscription?
 }
@@ -59,7 +59,8 @@ public struct SubscriptionCheck: Sendable {
         at = now
     }
 
-    /// True if Apple's answer describes the leased subscription. If not, the answer says nothing about it.
+    /// True if Apple's answer describes the leased subscription. If not, the answer says nothing about that
+    /// subscription.
     public var tellsOfIt: Bool {
         let subscription = leased.subscription
         return findings.facts.contains {
@@ -69,7 +70,7 @@ public struct SubscriptionCheck: Sendable {
     }
 
     /// Returns the time of the next check of a subscription in the answer, if this check could not read the account's
-    /// history. Returns nil for another subscription than the leased one, and if there was no failure.
+    /// history. Returns nil unless the subscription is the leased subscription, or if the history request did not fail.
     public func retryAt(of original: StoreTransactionID) -> Timestamp? {
         guard original == leased.originalTransactionID, let seconds = findings.retryAfterSeconds else { return nil }
         return at.adding(milliseconds: Int64(seconds * 1000))

@@ -27,7 +27,7 @@ extension Subscription {
     }
 
     /// Sets the time from which workers must search the account's history, if the newer period that Apple reports may
-    /// follow a missed one.
+    /// follow a missed period.
     mutating func noteMissed(before began: Timestamp, toldAt: Timestamp, _ search: MissedPeriodSearch) {
         switch search {
         case .never: return
@@ -41,7 +41,7 @@ extension Subscription {
     }
 
     /// Sets the time from which workers must ask Apple for periods, because the source of the newer period does not
-    /// grant it.
+    /// grant the newer period.
     mutating func notePeriods(to began: Timestamp) {
         guard began > told.periodBeganAt else { return }
         check.periodsSince = min(check.periodsSince ?? told.periodBeganAt, told.periodBeganAt)

@@ -1,7 +1,7 @@
 extension PendingDecision {
     /// Returns whether the decision deals with the period of a fact, so that the worker need not ask Apple about the
-    /// period. It does if the period is granted, held, over or refunded. If the rules refuse the period to this player
-    /// for another reason, the period's owner may have paid for it.
+    /// period. This is so if the period is granted, held, over or refunded. If the rules refuse the period to this
+    /// player for another reason, the period's owner may have paid for the period.
     /// - Parameter outcomes: the outcomes of the decision's purchases.
     public func bringsPeriod(of fact: SubscriptionFact, by outcomes: [TransactionOutcome]) -> Bool {
         // An announced purchase's decision is about the announced period itself.

@@ -21,7 +21,7 @@ public struct CheckSchedule: Sendable, Equatable {
     static let production = CheckSchedule(
         afterEnd: 5 * minute, firstDistance: 30 * minute, longestDistance: 24 * hour, longest: 60 * 24 * hour,
         punctuality: hour)
-    /// The sandbox's schedule. It is shorter, because a subscription's month in the sandbox lasts minutes.
+    /// The sandbox's schedule. This schedule is shorter, because a subscription's month in the sandbox lasts minutes.
     static let sandbox = CheckSchedule(
         afterEnd: 5_000, firstDistance: minute, longestDistance: 4 * hour, longest: 24 * hour,
         punctuality: 30_000)
@@ -51,8 +51,8 @@ public struct CheckSchedule: Sendable, Equatable {
 }
 
 extension Subscription {
-    /// Sets the time of the next check after receiptd got new facts. If a fact already answers a due check, the check
-    /// is postponed.
+    /// Sets the time of the next check after receiptd got new facts. If a fact already answers a due check, postpones
+    /// the check.
     /// - Parameters:
     ///   - hearing: the effect of the facts.
     ///   - isCheck: true if the facts are Apple's answer to a check.
@@ -77,8 +77,8 @@ extension Subscription {
         }
     }
 
-    /// Returns the time of the next search for missed periods: now, or a growing time after a check that did not
-    /// complete the search. Returns nil if workers no longer search.
+    /// Returns the time of the next search for missed periods. This is now, or after a growing distance if a check did
+    /// not complete the search. Returns nil if workers no longer search.
     private func nextSearch(isCheck: Bool, at now: Timestamp, jitter: Double) -> Timestamp? {
         guard isCheck else { return now }
         let schedule = CheckSchedule.of(environment)
@@ -88,8 +88,8 @@ extension Subscription {
     }
 
     private func nextCheck(isCheck: Bool, at now: Timestamp, jitter: Double) -> Timestamp? {
-        // Workers do not check a subscription that is over. If only one period's transaction says that it is over, they
-        // check it once, because Apple may have a later period.
+        // Workers do not check a subscription that is over. If only the transaction of one period shows that the
+        // subscription is over, workers check it once, because Apple may have a later period.
         if state.isOver, isCheck || told.stateAt != nil { return nil }
         guard let end = expiresAt else { return nil }
         let schedule = CheckSchedule.of(environment)

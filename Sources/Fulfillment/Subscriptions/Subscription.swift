@@ -49,11 +49,11 @@ public struct Subscription: Sendable, Equatable {
         public var dueAt: Timestamp?
         /// The number of checks since the subscription last changed.
         public var tries: Int32
-        /// The time from which workers must search the account's history for missed periods; nil if none are missing,
-        /// or if a worker has read the history to its end.
+        /// The time from which workers must search the account's history for missed periods; nil if no period is
+        /// missing, or if a worker has read the history to its end.
         public var historySince: Timestamp?
         /// The time from which workers must ask Apple for periods, because the source of a newer period did not grant
-        /// the newer period. The time is the beginning of the period before the newer one. nil if workers need not ask.
+        /// that period. This is the beginning of the period before the newer period. nil if workers need not ask.
         public var periodsSince: Timestamp?
 
         public init(
@@ -86,9 +86,9 @@ public struct Subscription: Sendable, Equatable {
 
     /// Makes the subscription from the first fact about it.
     /// - Parameters:
-    ///   - revision: the first revision. It must be above every revision that workers may have published from a lost
-    ///     state of the database.
-    ///   - bringsPeriod: true if the source of the fact has granted the period, or will.
+    ///   - revision: the first revision. The revision must be above every revision that workers may have published from
+    ///     a state that the database lost.
+    ///   - bringsPeriod: true if the source of the fact has granted the period, or will grant it.
     public init(_ fact: SubscriptionFact, player: PlayerID, revision: Int32 = 1, bringsPeriod: Bool = true) {
         self.init(
             stored: fact, player: player, revision: revision,
@@ -114,7 +114,7 @@ public struct Subscription: Sendable, Equatable {
     /// - Parameters:
     ///   - kept: earlier facts, which this subscription has not heard yet; nil if there are none.
     ///   - search: the app's policy for missed periods.
-    ///   - bringsPeriod: true if the source of the fact has granted the period, or will.
+    ///   - bringsPeriod: true if the source of the fact has granted the period, or will grant it.
     public mutating func hear(
         _ fact: SubscriptionFact, after kept: UnownedSubscription? = nil, _ search: MissedPeriodSearch = .never,
         bringsPeriod: Bool = true
@@ -139,9 +139,9 @@ public struct Subscription: Sendable, Equatable {
     /// - Parameter published: the highest revision that a worker may have published.
     public mutating func tellAnew(above published: Int32) { revision = max(revision, published) + 1 }
 
-    /// Adds the facts from before the subscription had an owner, or from a time in which the catalog did not follow its
-    /// app. The revision stays. If the facts include a later period, workers ask Apple for that period, because the
-    /// source of the facts may not have granted it.
+    /// Adds the facts from before the subscription had an owner, or from a time in which the app did not follow
+    /// renewals. The revision stays. If the facts include a later period, workers ask Apple for that period, because
+    /// the source of the facts may not have granted it.
     /// - Parameter search: the app's policy for missed periods.
     public mutating func hear(_ unowned: UnownedSubscription, _ search: MissedPeriodSearch = .never) {
         let other = unowned.subscription

@@ -22,7 +22,7 @@ extension SubscriptionFact {
         isOfPeriodOnly = renewal == nil && state == nil && purchase.cancelledAt == nil
     }
 
-    /// Makes the fact from one subscription in Apple's answer to Get All Subscription Statuses.
+    /// Makes the fact from one subscription in Apple's answer of the endpoint "Get All Subscription Statuses".
     public init?(_ status: SubscriptionStatus) {
         let signedAt = max(status.renewal.signedAt, status.transaction.signedAt ?? status.renewal.signedAt)
         self.init(status.transaction, renewal: status.renewal, state: status.state, toldAt: signedAt)

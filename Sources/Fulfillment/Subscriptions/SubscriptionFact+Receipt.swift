@@ -6,7 +6,8 @@ extension SubscriptionFact {
     /// renewal info, if Apple sent any. The facts are sorted by original transaction.
     /// - Parameter now: the facts' time if the receipt has no `answeredAt`, and the period is not refunded.
     public static func all(in receipt: GenuineReceipt, under app: AppPolicy, now: Timestamp) -> [SubscriptionFact] {
-        // A subscription with an unreadable period gives no fact, because the unreadable period may be the newest.
+        // A subscription with an unreadable period gives no fact, because the unreadable period may be the newest
+        // period.
         let open = Set(receipt.purchases.lazy.filter { !$0.unreadable.isEmpty }.map(\.originalTransactionID))
         let periods = receipt.purchases.filter {
             $0.expiresAt != nil && !$0.isUpgraded && app.kind(of: $0) == .autoRenewableSubscription
@@ -16,8 +17,8 @@ extension SubscriptionFact {
         // The periods are in purchase order, so the last period is the newest.
         let newest = Dictionary(periods.map { ($0.originalTransactionID, $0) }, uniquingKeysWith: { $1 })
         return newest.values.sorted { $0.originalTransactionID < $1.originalTransactionID }.map { period in
-            // Apple may have reversed a refund since it signed the purchase or sent the answer. So a refund counts at its
-            // own time, as in `RefundWord`.
+            // Apple may have reversed a refund since it signed the purchase or sent the answer. So a refund counts at
+            // its own time, as in `RefundWord`.
             let toldAt = receipt.answeredAt ?? period.cancelledAt.map { min($0, now) } ?? now
             let renewal = receipt.renewals.first { $0.originalTransactionID == period.originalTransactionID }
             var fact = SubscriptionFact(

@@ -8,8 +8,8 @@ public enum SubscriptionState: String, Sendable, CaseIterable {
     case expired
     case revoked
 
-    /// Makes the state from Apple's `status` in Get All Subscription Statuses or in a notification's `data`; nil if the
-    /// status is unknown.
+    /// Makes the state from Apple's `status`, in an answer of the endpoint "Get All Subscription Statuses" or in a
+    /// notification's `data`; nil if the status is unknown.
     public init?(status: Int64) {
         switch status {
         case 1: self = .active
@@ -41,7 +41,8 @@ public struct SubscriptionFact: Sendable, Equatable {
     public var toldAt: Timestamp
     /// The beginning of the period that `state`, `productID` and the times describe; nil for the known period.
     public var periodBeganAt: Timestamp?
-    /// True if the fact describes only one period. A fact about the whole subscription takes precedence over it.
+    /// True if the fact describes only one period. A fact about the whole subscription takes precedence over such a
+    /// fact.
     public var isOfPeriodOnly = false
     /// The original transaction of the earlier subscription that this subscription continues; nil if Apple named none.
     /// Both subscriptions have one owner.

@@ -12,12 +12,13 @@ public struct SubscriptionFindings: Sendable, Equatable {
     public private(set) var revoked: [NotifiedTransaction] = []
     /// The newest receipt, decoded, for the next check; nil if there is none.
     public private(set) var receipt: [UInt8]?
-    /// The time from which the worker must search the account's history for missed periods; nil if none are missing.
+    /// The time from which the worker must search the account's history for missed periods; nil if no period is
+    /// missing.
     public private(set) var missedSince: Timestamp?
     /// The place up to which the worker has read the account's history.
     public private(set) var readUntil = ReadUntil.nowhere
-    /// The seconds until the next check, because the request for the account's history failed; nil if the history was
-    /// not requested, or if Apple answered.
+    /// The seconds until the next check, because the request for the account's history failed; nil if the worker sent
+    /// no such request, or if Apple answered.
     public var retryAfterSeconds: Double?
 
     public enum ReadUntil: Sendable, Equatable {
@@ -30,11 +31,11 @@ public struct SubscriptionFindings: Sendable, Equatable {
 
     public init() {}
 
-    /// Makes the findings from Apple's answer to Get All Subscription Statuses.
+    /// Makes the findings from Apple's answer of the endpoint "Get All Subscription Statuses".
     /// - Parameter known: the checked subscription, as the ledger has it.
     public init(_ statuses: [SubscriptionStatus], of known: Subscription, under app: AppPolicy) {
         missedSince = known.check.historySince
-        // A newer period may be known already, so nothing else would show that this period is missing.
+        // The ledger may know a newer period already. So only `periodsSince` shows that an earlier period is missing.
         let unbrought = app.missedPeriodSearch == .always ? known.check.periodsSince : nil
         for status in statuses where status.transaction.bundleID == app.bundleID {
             guard let fact = SubscriptionFact(status) else { continue }

@@ -4,7 +4,7 @@ import NamesAndTimes
 public struct UnownedSubscription: Sendable, Equatable {
     private static let nobody: PlayerID = ""
 
-    /// The facts in the form of a subscription. Its player, revision and check are meaningless.
+    /// The facts in the form of a subscription, whose player, revision and check are meaningless.
     public private(set) var subscription: Subscription
 
     /// Makes the unowned subscription from its stored form.

@@ -1,8 +1,8 @@
 import NamesAndTimes
 
-/// One try to get Apple's answer, stored for people. It has no secret, and nothing of the receipt.
+/// One try to get Apple's answer, stored for people. The try has no secret, and no content of the receipt.
 public struct AppleTry: Sendable, Equatable {
-    /// The most tries that a submission keeps. Newer tries replace older ones.
+    /// The most tries that a submission keeps. Newer tries replace older tries.
     public static let maximumKept = 8
 
     /// The time at which the try ended.

@@ -1,4 +1,4 @@
-/// The steps to a submission's decision. PostgreSQL keeps them with the decision, for people.
+/// The steps to a submission's decision. PostgreSQL keeps the steps with the decision, for people.
 public struct DecisionTrace: Sendable, Equatable {
     public enum Source: String, Sendable, CaseIterable {
         /// Apple's answer decided.
