@@ -23,13 +23,14 @@ public struct BatchProbe: Sendable {
 
     /// The number of repeated fetches at the first offset before the offset counts as unreadable.
     private static let repetitions = 2
-    /// A look counts as silent after this many fetches whose records librdkafka does not give, and this many seconds.
+    /// A look counts as silent if librdkafka gave nothing from this many fetches with records, and this many seconds
+    /// have passed.
     private static let silentFetches = 3
     private static let silentSeconds = 3.0
     /// The time after which a look throws if the broker sends no records. The broker may be away, refuse the fetches,
     /// or throttle the client.
     private static let lookSeconds = 20.0
-    /// The time in which the probe also looks for unreadable batches behind the first one, to report them together.
+    /// The time in which the probe also looks for unreadable batches after the first batch, to report them together.
     private static let searchSeconds = 10.0
     private static let watermarkMilliseconds: Int32 = 10_000
 
@@ -40,14 +41,14 @@ public struct BatchProbe: Sendable {
     public init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) {
         var properties = properties
         properties["enable.partition.eof"] = "true"
-        // The probe also reads records of aborted Kafka transactions: an aborted batch is not a damaged one.
+        // The probe also reads records of aborted Kafka transactions, because an aborted batch is not a damaged batch.
         properties["isolation.level"] = "read_uncommitted"
         properties["group.instance.id"] = nil
         self.properties = properties
         self.log = log
     }
 
-    /// Returns whether the records from `start` on are readable, or which offsets are not. Blocks for seconds. Throws
+    /// Returns whether the records from `start` on are readable, or the unreadable offsets. Blocks for seconds. Throws
     /// if Kafka does not answer, or sends no records.
     public func examine(_ partition: TopicPartition, at start: Int64) throws(KafkaError) -> Finding {
         let consumer = try KafkaConsumer(properties: properties, log: log)
@@ -68,12 +69,12 @@ public struct BatchProbe: Sendable {
             guard end < high, ContinuousClock.now < deadline else { break }
             first = try look(consumer, partition, end)
         }
-        // The broker may have been in trouble during the first looks only.
+        // The probe looks at `start` again, because the broker may have been in trouble only during the first looks.
         guard end > start, try look(consumer, partition, start) != .readable else { return .readable }
         return .unreadable(start...(end - 1), words: words)
     }
 
-    /// Returns the first offset behind the batch that `first` found.
+    /// Returns the first offset after the batch that `first` found.
     private func end(
         of first: Look, from start: Int64, below high: Int64, _ consumer: KafkaConsumer, _ partition: TopicPartition
     ) throws(KafkaError) -> Int64 {
@@ -128,7 +129,7 @@ public struct BatchProbe: Sendable {
 }
 
 extension KafkaError {
-    /// Whether the error says that librdkafka cannot unpack or read a batch. `place` has the batch's first offset.
+    /// True if the error says that librdkafka cannot unpack or read a batch. `place` has the batch's first offset.
     public var isUnreadableBatch: Bool {
         guard let place, place.topicPartition.partition >= 0, place.offset >= 0 else { return false }
         return [Code.badMessage, Code.badCompression, Code.notImplemented].contains(code)

@@ -3,17 +3,18 @@ import Dispatch
 import Synchronization
 
 /// Tracks which brokers of a client are in trouble, and counts fetches that brought records. librdkafka logs when a
-/// connection breaks, but not when a new one works. So the first answer of a broker ends its trouble.
+/// connection breaks, but not when a new connection works. So the first answer of a broker ends its trouble.
 final class BrokerContact: Sendable {
     private static let fetchRequest: Int16 = 1
-    /// SaslHandshake, ApiVersions and SaslAuthenticate. A broker answers them before it has let the client in.
+    /// SaslHandshake, ApiVersions and SaslAuthenticate. A broker answers these requests before it has let the client
+    /// in.
     private static let greetings: Set<Int16> = [17, 18, 36]
     /// The time after which a broker without a new trouble line counts as gone. While librdkafka tries to connect, it
     /// logs the trouble every 30 s. A broker without such a line now has another name (its advertised name), or has
     /// left the cluster.
     private static let silenceNanoseconds: UInt64 = 90_000_000_000
 
-    /// An answer to a fetch of one partition has records if it has more bytes than this and the topic's name. In
+    /// An answer to a fetch of one partition has records if it is longer than this many bytes and the topic's name. In
     /// version 11 of Fetch, the newest that librdkafka 2.0.2 sends, such an answer without records has 66 bytes and the
     /// name. A batch has 61 bytes at least.
     private static let emptyFetchBytes = 100
@@ -23,15 +24,15 @@ final class BrokerContact: Sendable {
     private let emptyBytes = Atomic<Int>(.max)
     /// The time of each broker's last trouble, in nanoseconds of uptime. A broker that has answered since has no entry.
     private let troubled = Mutex<[String: UInt64]>([:])
-    /// Whether `troubled` has entries, so that an ordinary answer takes no lock.
+    /// True if `troubled` has entries, so that an ordinary answer takes no lock.
     private let isInTrouble = Atomic(false)
     private let listens = Atomic(false)
 
-    /// Whether librdkafka has called this client's interceptor.
+    /// True if librdkafka has called this client's interceptor.
     var isListening: Bool { listens.load(ordering: .relaxed) }
 
     /// The number of fetches that a broker answered with records, whether or not librdkafka can read them. An answer
-    /// with an error has no records. The answer of a broker that throttles the client has none either.
+    /// with an error has no records. The answer of a broker that throttles the client has no records either.
     var fetchesWithRecords: Int { fetchCount.load(ordering: .relaxed) }
 
     /// Begins to count the fetches with records. Call it before the client fetches its only partition, of this topic.

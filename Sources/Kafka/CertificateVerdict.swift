@@ -4,7 +4,7 @@ import CRDKafka
 /// verify the certificate.
 enum CertificateVerdict {
     /// Adds OpenSSL's reason to librdkafka's error. The verdict stays the same. If verification is off, librdkafka does
-    /// not call this.
+    /// not call the callback.
     static func report(in configuration: OpaquePointer) {
         // This call fails only in a librdkafka that was built without TLS.
         rd_kafka_conf_set_ssl_cert_verify_cb(configuration) { _, _, _, verdict, _, _, _, text, size, _ in

@@ -83,7 +83,7 @@ extension ClientHandle {
     }
 }
 
-/// Calls `body` with nil for Kafka's null, otherwise with a non-null pointer, even for no bytes: librdkafka takes a
+/// Calls `body` with nil for Kafka's null, otherwise with a non-null pointer, even for no bytes. librdkafka takes a
 /// null pointer for Kafka's null.
 private func withBytes<Value>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
     guard let bytes else { return body(nil) }

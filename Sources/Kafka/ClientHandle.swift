@@ -7,7 +7,7 @@ import Synchronization
 final class ClientHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let context: Unmanaged<ClientContext>
-    /// Whether librdkafka refused the last client that this process tried to create.
+    /// True if librdkafka refused the last client that this process tried to create.
     private static let lastWasRefused = Atomic(false)
 
     /// Creates the client. `configure` runs after the caller's properties are set, and sets this kind of client's
@@ -18,8 +18,8 @@ final class ClientHandle: @unchecked Sendable {
         context: ClientContext,
         configure: (OpaquePointer) -> Void
     ) throws(KafkaError) {
-        // `ClientTrial` leaks nothing. A refused `rd_kafka_new` below leaks its configuration, so only the first
-        // refusal gets that far.
+        // `ClientTrial` leaks nothing. A refused `rd_kafka_new` below leaks its configuration. So only the first of
+        // several refusals gets that far.
         if Self.lastWasRefused.load(ordering: .relaxed) { try ClientTrial.run(kind, properties) }
         let configuration = try properties.makeConfiguration()
         // Without this, log lines would wait in a queue that nothing reads.
@@ -43,8 +43,8 @@ final class ClientHandle: @unchecked Sendable {
         guard let created else {
             let code = rd_kafka_last_error()
             // If `rd_kafka_new` fails after it called the interceptors, it frees them but leaves their pointers in the
-            // caller's configuration (rdkafka.c of 2.0.2, `fail:`). Destroying that configuration would free them
-            // again. So the code leaks the configuration, which has some kilobytes.
+            // caller's configuration (rdkafka.c of 2.0.2, `fail:`). Destroying that configuration would free the
+            // interceptors again. So the code leaks the configuration, which has some kilobytes.
             if !context.contact.isListening { rd_kafka_conf_destroy(configuration) }
             retained.release()
             Self.lastWasRefused.store(true, ordering: .relaxed)
@@ -70,7 +70,8 @@ final class ClientHandle: @unchecked Sendable {
     }
 
     /// Returns the error for a code. `_FATAL` only means that the client has a fatal error, so the result is that fatal
-    /// error. Once the client has one, every other error is marked as fatal too, for example a purged record's.
+    /// error. Once the client has a fatal error, every other error is marked as fatal too, for example the error of a
+    /// purged record.
     func error(_ code: rd_kafka_resp_err_t, message: String?, place: KafkaError.Place? = nil) -> KafkaError {
         guard let fatalError else { return KafkaError(code, message: message, place: place) }
         if code == RD_KAFKA_RESP_ERR__FATAL || code.rawValue == fatalError.code { return fatalError }

@@ -13,7 +13,7 @@ enum ClientTrial {
         let (client, message) = withErrorText { text, size in rd_kafka_new(kind, configuration, text, size) }
         guard let client else {
             let code = rd_kafka_last_error()
-            // Sound, because this configuration has no interceptors: see `ClientHandle`.
+            // This is sound, because this configuration has no interceptors: see `ClientHandle`.
             rd_kafka_conf_destroy(configuration)
             throw KafkaError(code, message: message)
         }

@@ -1,4 +1,4 @@
-/// A record as it is in the log. A `key` or `value` of nil is Kafka's null, which differs from an empty one.
+/// A record as it is in the log. A `key` or `value` of nil is Kafka's null, which differs from an empty key or value.
 public struct ConsumerRecord: Sendable, Hashable {
     public let topicPartition: TopicPartition
     public let offset: Int64

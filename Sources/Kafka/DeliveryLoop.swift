@@ -4,9 +4,9 @@ import Synchronization
 
 /// The producer's thread. It passes each delivery report to its record's closure, and the client's errors to the log.
 ///
-/// Reports come as events instead of calls of `dr_msg_cb`. One event has many reports. And `rd_kafka_flush` would make
-/// those calls on the flushing thread, but leaves events to this one. `@unchecked Sendable` is sound: librdkafka's
-/// queues are thread-safe, and all other members are immutable or synchronized.
+/// The loop receives reports as events, not through `dr_msg_cb`. One event has many reports. `rd_kafka_flush` would
+/// call `dr_msg_cb` on the flushing thread, but leaves events to this loop's thread. `@unchecked Sendable` is sound:
+/// librdkafka's queues are thread-safe, and all other members are immutable or synchronized.
 final class DeliveryLoop: @unchecked Sendable {
     /// The longest time that the thread sleeps without an event.
     private static let idleMilliseconds: Int32 = 500
@@ -33,7 +33,7 @@ final class DeliveryLoop: @unchecked Sendable {
         thread.start()
     }
 
-    /// Ends the thread, and returns when it makes no more calls. A delivery closure must not call this.
+    /// Ends the thread, and returns when the thread makes no more calls. A delivery closure must not call this.
     func stop() {
         isStopping.store(true, ordering: .releasing)
         rd_kafka_queue_yield(queue)
@@ -88,8 +88,8 @@ final class DeliveryTicket: Sendable {
     /// Retains the ticket until `redeem`, which the record's only delivery report or the failed `produce` calls.
     func issue() -> UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
 
-    /// Returns the ticket and ends its retain. Sound once for each `issue`: librdkafka reports each accepted record
-    /// exactly once, and never reports a refused record.
+    /// Returns the ticket and ends its retain. One call for each `issue` is sound: librdkafka reports each accepted
+    /// record exactly once, and never reports a refused record.
     @discardableResult
     static func redeem(_ opaque: UnsafeMutableRawPointer) -> DeliveryTicket {
         Unmanaged<DeliveryTicket>.fromOpaque(opaque).takeRetainedValue()

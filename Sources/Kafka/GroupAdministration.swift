@@ -2,7 +2,8 @@ import CRDKafka
 
 /// Deletes consumer groups of a real cluster. librdkafka's in-process broker does not support this request.
 public enum GroupAdministration {
-    /// Blocks. Throws the error of the first group that has one. The broker refuses to delete a group with members.
+    /// Deletes the groups. Blocks. Throws the first error that a group has. The broker refuses to delete a group with
+    /// members.
     public static func delete(
         _ names: [String], properties: KafkaProperties, timeoutMilliseconds: Int32
     ) throws(KafkaError) {

@@ -41,7 +41,6 @@ extension KafkaConsumer {
     /// `rd_kafka_query_watermark_offsets` may block longer: 2.0.2 waited for a broker that went away during the call.
     /// `rd_kafka_offsets_for_times` does not, and librdkafka's maintainer recommends it for watermarks (librdkafka
     /// issue 3737).
-    /// 3737).
     public func watermarks(
         _ partitions: [TopicPartition],
         timeoutMilliseconds: Int32
@@ -70,7 +69,8 @@ extension KafkaConsumer {
     }
 
     /// Returns the watermarks from this partition's last fetch, without a request; nil before the first fetch. `low` is
-    /// -1 while librdkafka does not know it: librdkafka learns it only if `statistics.interval.ms` is set.
+    /// -1 while librdkafka does not know the log's first offset. librdkafka learns this offset only if
+    /// `statistics.interval.ms` is set.
     public func cachedWatermarks(_ partition: TopicPartition) -> (low: Int64, high: Int64)? {
         var low: Int64 = -1
         var high: Int64 = -1
@@ -81,8 +81,8 @@ extension KafkaConsumer {
         return (max(low, -1), high)
     }
 
-    /// Returns each partition's first offset whose record has this time (Unix milliseconds) or a later one. A partition
-    /// without such a record has no entry. Blocks.
+    /// Returns each partition's first offset whose record has this time (Unix milliseconds) or a later time. A
+    /// partition without such a record has no entry. Blocks.
     public func offsetsForTime(
         _ partitions: [TopicPartition],
         milliseconds: Int64,

@@ -10,13 +10,12 @@ extension KafkaConsumer {
     /// partitions are paused. When the application consumes the records, the thread sleeps on, unless librdkafka sends
     /// that broker a request (seen with 2.0.2; since 2.2 `fetch.queue.backoff.ms` bounds the sleep for prefetched
     /// records). So this function sends each broker a small request, and does not wait for the answer.
-    /// question, and does not wait for the answer. Blocks for a few milliseconds at most.
     public func wakeFetchers(of partitions: [TopicPartition]) {
         guard !partitions.isEmpty, let client = try? handle().pointer else { return }
         // For RD_KAFKA_OFFSET_END the broker need not search its log.
         let times = partitions.map { ($0, Int64(RD_KAFKA_OFFSET_END)) }
         let list = PartitionList(Dictionary(times, uniquingKeysWith: { first, _ in first }))
-        // If this fails, the threads wake after their second.
+        // If this call fails, the threads wake after their second of sleep.
         _ = rd_kafka_offsets_for_times(client, list.pointer, Self.sendingMilliseconds)
     }
 }

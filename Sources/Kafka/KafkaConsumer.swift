@@ -2,7 +2,7 @@ import CRDKafka
 import Dispatch
 import Foundation
 
-/// A member of a consumer group, or a reader of partitions named by hand.
+/// A member of a consumer group, or a reader of partitions that the caller names.
 ///
 /// One thread owns the consumer: the thread that creates it makes every call. Keep that thread off Swift's cooperative
 /// pool, because `poll`, `close` and the synchronous calls block. `group.id` is required even if `assign` sets the
@@ -10,8 +10,8 @@ import Foundation
 public final class KafkaConsumer {
     public enum Polled: Sendable {
         case record(ConsumerRecord)
-        /// The present end of a partition; only with `enable.partition.eof=true`. `next` is the offset behind the last
-        /// entry. An entry may be something else than a record, for example a transaction's marker.
+        /// The present end of a partition; only with `enable.partition.eof=true`. `next` is the offset after the last
+        /// entry. An entry need not be a record: it may be a transaction's marker.
         case partitionEnd(TopicPartition, next: Int64)
         /// An error of the consumer or of a partition. If `isFatal` is true, the consumer cannot go on.
         case trouble(KafkaError)
@@ -78,7 +78,7 @@ public final class KafkaConsumer {
         }
         defer { rd_kafka_message_destroy(message) }
         let code = message.pointee.err
-        // Every record and partition end has a topic. An error of the whole consumer has none.
+        // Every record and partition end has a topic. An error of the whole consumer has no topic.
         let topic = message.pointee.rkt.flatMap { rd_kafka_topic_name($0) }.map { topicNames.name($0) }
         switch (code, topic) {
         case (RD_KAFKA_RESP_ERR_NO_ERROR, let topic?):
@@ -152,7 +152,7 @@ public final class KafkaConsumer {
     }
 
     /// Calls the revoke handler, leaves the group and destroys the client. Blocks for the handler and for the network.
-    /// A handler must not call it. After it, other calls throw, and `poll` returns nil.
+    /// A handler must not call this. After this call, other calls throw, and `poll` returns nil.
     public func close() {
         guard let handle = openHandle else { return }
         let code = rd_kafka_consumer_close(handle.pointer)

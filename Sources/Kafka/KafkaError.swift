@@ -7,12 +7,12 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     /// librdkafka's name of the code, such as `ILLEGAL_GENERATION` or `_QUEUE_FULL`.
     public let name: String
     public let message: String
-    /// Whether the client cannot go on. Its owner must then close the client and create a new one.
+    /// True if the client cannot go on. Its owner must then close the client and create a new client.
     public let isFatal: Bool
-    /// Whether a repeated call may succeed although nobody changed anything. A record whose delivery failed with a
+    /// True if a repeated call may succeed although nobody changed anything. A record whose delivery failed with a
     /// retriable error may still be in the log, for example after a time-out.
     public let isRetriable: Bool
-    /// The partition and offset of the error, if the error is of a partition.
+    /// The partition and offset of the error; nil if the error is not of a partition.
     public internal(set) var place: Place? = nil
 
     public struct Place: Sendable, Hashable {

@@ -87,7 +87,7 @@ public final class KafkaProducer: Sendable {
     }
 
     /// Returns the metadata of one topic. Throws if the topic does not exist. A broker with `auto.create.topics.enable`
-    /// then creates it. Blocks.
+    /// then creates the topic. Blocks.
     public func metadata(topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
         try connection.shared.use { handle throws(KafkaError) in
             try handle.metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds)

@@ -36,8 +36,9 @@ extension KafkaProperties {
         return configuration
     }
 
-    /// Sets the properties, and returns the refused ones. `rd_kafka_conf_set` looks up unknown names in the default
-    /// topic configuration. librdkafka's own message is not used, because it quotes the value.
+    /// Sets the properties, and returns the refused properties. `rd_kafka_conf_set` looks up unknown names in the
+    /// default topic configuration. This function does not use librdkafka's own message, because the message quotes the
+    /// value.
     private func apply(to configuration: OpaquePointer) -> [KafkaPropertyFault] {
         pairs.compactMap { name, value in
             guard !name.utf8.contains(0), !value.utf8.contains(0) else {

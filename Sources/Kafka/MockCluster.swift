@@ -49,8 +49,8 @@ public final class MockCluster: Sendable {
         command { rd_kafka_mock_broker_set_rtt($0, broker, milliseconds) }
     }
 
-    /// Disconnects a broker's clients and refuses new ones. Leaders and coordinators stay the same. Id -1 means all
-    /// brokers.
+    /// Disconnects a broker's clients and refuses new connections. Leaders and coordinators stay the same. Id -1 means
+    /// all brokers.
     public func setBrokerDown(_ id: Int32) {
         let down = id == -1 ? ports : ports.filter { $0.key == id }
         // librdkafka closes the socket, binds its port again at once, and aborts if the port is still in use.
@@ -96,7 +96,7 @@ public final class MockCluster: Sendable {
         command { rd_kafka_mock_partition_set_leader($0, topic, partition, broker) }
     }
 
-    /// Disconnects all clients and deletes all records. Blocks shortly. Idempotent.
+    /// Disconnects all clients and deletes all records. Blocks shortly. A further call does nothing.
     public func close() {
         let cluster = open.withLock { open in
             defer { open = nil }

@@ -24,7 +24,7 @@ extension KafkaLogLine {
     /// The offset that librdkafka did not find, and its partition. Nil if the line reports no offset reset.
     public var offsetReset: KafkaError.Place? {
         guard facility == "OFFSET", level <= 4 else { return nil }
-        // The line is "[thrd:main]: submissions [3]: offset reset (at offset 500, broker 1) to …". The text behind the
+        // The line is "[thrd:main]: submissions [3]: offset reset (at offset 500, broker 1) to …". The text after the
         // offset varies with librdkafka's version.
         let words = message.split(separator: " ")
         let phrase: [Substring] = ["offset", "reset", "(at", "offset"]
@@ -40,8 +40,8 @@ extension KafkaLogLine {
 
 extension KafkaConsumer {
     /// Returns the offsets below `offset` at which librdkafka found the partition's next record deleted, and continued
-    /// at the earliest record. Each is returned once. `poll` returns records fetched before a reset ahead of records
-    /// fetched after it.
+    /// at the earliest record. Returns each such offset once. `poll` returns records fetched before a reset ahead of
+    /// records fetched after it.
     public func takeResets(of partition: TopicPartition, below offset: Int64) -> [Int64] {
         context.resets.take(of: partition, below: offset)
     }

@@ -35,10 +35,10 @@ struct PartitionList: ~Copyable {
         for element in Self.elements(pointer) { try KafkaError.check(element.err) }
     }
 
-    /// The elements' offsets. An element without a real offset (negative: none, or a symbolic one) is left out.
+    /// The elements' offsets. Leaves out an element with a negative offset, which means no offset or a symbolic offset.
     var offsets: [TopicPartition: Int64] { Self.offsets(pointer) }
 
-    /// Like `offsets`, but an element with an error is left out too.
+    /// The offsets of `offsets`, without the offset of an element with an error.
     var soundOffsets: [TopicPartition: Int64] {
         var offsets: [TopicPartition: Int64] = [:]
         for element in Self.elements(pointer) where element.offset >= 0 && element.err == RD_KAFKA_RESP_ERR_NO_ERROR {

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A producer's client and thread, which end together.
 final class ProducerConnection: Sendable {
-    /// The time in which librdkafka must report purged records. It does so in memory: a longer time is a bug in
-    /// librdkafka.
+    /// The time in which librdkafka must report purged records. It reports them from memory, so a longer time is a bug
+    /// in librdkafka.
     private static let purgeMilliseconds: Int32 = 10_000
 
     let shared: SharedHandle

@@ -1,7 +1,7 @@
 public struct ProducerRecord: Sendable, Hashable {
     public var topic: String
-    /// The partition; nil lets the `partitioner` property choose one by the key. librdkafka's default partitioner
-    /// differs from Java's: set `partitioner=murmur2_random` for Java's partitions.
+    /// The partition; nil lets the `partitioner` property choose a partition by the key. librdkafka's default
+    /// partitioner differs from Java's: set `partitioner=murmur2_random` for Java's partitions.
     public var partition: Int32?
     public var key: [UInt8]?
     public var value: [UInt8]?

@@ -1,7 +1,7 @@
 import CRDKafka
 
-/// The timer slack of librdkafka's threads: the delay with which the kernel may end a timed wait. It does not delay a
-/// message to a thread.
+/// The timer slack of librdkafka's threads: the delay with which the kernel may end a timed wait. The slack does not
+/// delay a message to a thread.
 ///
 /// A client's main thread waits for its next timer in whole milliseconds, rounded down, and spins for the rest of the
 /// last millisecond (`rd_kafka_thread_main` of 2.0.2). Each client has two or three such timers a second, of tenths of

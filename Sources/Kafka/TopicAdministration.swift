@@ -5,7 +5,7 @@ import Foundation
 /// `MockCluster` creates topics itself.
 public enum TopicAdministration {
     /// Creates topics, with a partition count for each name and the cluster's default replication. Blocks. Throws the
-    /// error of the first topic that has one. An existing topic is an error.
+    /// first error that a topic has. An existing topic is an error.
     /// - Parameter settings: settings for every topic, by Kafka's names. The broker's defaults apply to all other
     ///   settings.
     public static func create(
@@ -53,7 +53,7 @@ public enum TopicAdministration {
 
     private static let leaderMilliseconds: Int32 = 1000
 
-    /// Deletes topics. Blocks. Throws the error of the first topic that has one.
+    /// Deletes topics. Blocks. Throws the first error that a topic has.
     public static func delete(
         _ names: [String], properties: KafkaProperties, timeoutMilliseconds: Int32
     ) throws(KafkaError) {
@@ -66,8 +66,7 @@ public enum TopicAdministration {
         }
     }
 
-    /// Returns the value of the setting `name` for each topic. Blocks. Throws the error of the first topic that has
-    /// one.
+    /// Returns the value of the setting `name` for each topic. Blocks. Throws the first error that a topic has.
     public static func configuration(
         _ name: String, of topics: [String], properties: KafkaProperties, timeoutMilliseconds: Int32
     ) throws(KafkaError) -> [String: String] {

@@ -2,7 +2,7 @@ import Dispatch
 import Operations
 import Synchronization
 
-/// Runs work that would block the cooperative pool on other threads, and pauses without regard to cancellation.
+/// Runs blocking work outside the cooperative thread pool. It also has a pause that cancellation does not end.
 enum BlockingWork {
     private static let queue = DispatchQueue(label: "receiptd.blocking", attributes: .concurrent)
 
@@ -18,7 +18,7 @@ enum BlockingWork {
     }
 
     /// Runs `body` in a task, and blocks the calling thread until `body` ends. Call it only on a thread that may block.
-    /// Returns nil if `body` throws, or runs longer than `seconds`; in the second case `body` continues.
+    /// Returns nil if `body` throws. Also returns nil after `seconds`; `body` then continues.
     /// - Parameter failed: called on the calling thread if the result is nil, with the error of `body` or with
     ///   `TimedOut`.
     static func wait<Value: Sendable>(

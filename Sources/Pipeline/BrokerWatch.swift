@@ -1,19 +1,20 @@
 import Kafka
 import Operations
 
-/// Sends a request to Kafka every few seconds, to see whether a broker answers. librdkafka reports that brokers went
-/// away, but not that they came back.
+/// Sends a request to Kafka every few seconds, to see whether a broker answers. librdkafka reports that brokers are
+/// lost, but not that brokers are back.
 struct BrokerWatch: Sendable {
     private static let pauseSeconds = 5.0
-    /// The seconds until the next request after a failure. They are few, so that one late answer does not make the
-    /// process unready.
+    /// The seconds until the next request after a failure. The pause is short, so that one late answer does not make
+    /// the process unready.
     private static let retrySeconds = 2.0
     private static let timeoutMilliseconds: Int32 = 3_000
 
-    /// Blocks until a broker answers, for at most this number of milliseconds.
+    /// Sends a request, and blocks until a broker answers or the given milliseconds have passed. Throws if no broker
+    /// answers, and if the broker's answer is an error.
     let ask: @Sendable (Int32) throws(KafkaError) -> Void
     let health: Health
-    /// The part that an answer marks as recovered. A part that depends on it also recovers.
+    /// The part that an answer marks as recovered. A part that depends on this part also recovers.
     var recovers = FailingPart.kafka
 
     /// Runs until it is cancelled.

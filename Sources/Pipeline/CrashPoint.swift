@@ -18,14 +18,15 @@ enum CrashPoint: String, CaseIterable {
     case published
     case acknowledged
     case committed
-    // A notification's refund is durable.
+    // PostgreSQL has stored the refund in a notification.
     case refunded
     case refundPublished
-    /// Apple's answer about a subscription is durable.
+    /// PostgreSQL has stored Apple's answer about a subscription.
     case subscriptionSettled
-    /// A page of Apple's notification history and the place behind it are durable. The history has another page.
+    /// PostgreSQL has stored a page of Apple's notification history and the place after it. The history has another
+    /// page.
     case historyPageTaken
-    // The delivery of announced purchases is durable.
+    // PostgreSQL has stored the delivery of announced purchases.
     case delivered
     case deliveryPublished
     // Apple has confirmed the report of a delivery.

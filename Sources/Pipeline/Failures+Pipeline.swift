@@ -3,8 +3,8 @@ import Kafka
 import Operations
 
 extension Failures {
-    /// Reports a failure of `part`. Ignores `Abandoned` and `LedgerClosed`: the process stops, or the work will come
-    /// again.
+    /// Reports a failure of `part`. Ignores `Abandoned` and `LedgerClosed`, because after these errors the process
+    /// stops, or the worker gets the work again.
     func report(_ error: any Error, of part: FailingPart) {
         if error is Abandoned || error is LedgerClosed { return }
         failed(part, error)

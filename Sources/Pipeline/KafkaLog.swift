@@ -7,7 +7,8 @@ import Synchronization
 
 enum KafkaLog {
     /// Returns a function that logs librdkafka's lines at debug level. Lines about errors, and lines about records that
-    /// Kafka deleted unread, get a higher level. All clients that share `voice` log trouble with brokers once.
+    /// Kafka deleted unread, get a higher level. Clients that share `voice` log the same trouble with brokers only
+    /// once.
     static func forward(to logger: Logger, folding voice: KafkaVoice = KafkaVoice()) -> @Sendable (KafkaLogLine) -> Void
     {
         let client = KafkaVoice.Client(of: voice)
@@ -17,9 +18,9 @@ enum KafkaLog {
     }
 }
 
-/// The log of broker trouble for all Kafka clients of a process. It has one line when the trouble begins, one a minute
-/// while it lasts, and one when brokers have answered every client again. The last line is left out if the process's
-/// failure report says that Kafka is back.
+/// Logs broker trouble once for all Kafka clients of a process. One line comes when the trouble begins, one a minute
+/// while the trouble lasts, and one when brokers have answered every client again. The process leaves out the last line
+/// if its failure report says that Kafka is back.
 final class KafkaVoice: Sendable {
     private let fold = Mutex(KafkaFold())
     private let failures: Failures?
@@ -58,7 +59,8 @@ enum KafkaSaying: Equatable {
     case recovered(seconds: Double)
     /// Brokers are back, and the process's failure report says so.
     case recoveredUnsaid(seconds: Double)
-    /// A line about something else. `leftOut` counts the equal lines that were left out since the last one.
+    /// A line about another subject. `leftOut` is the number of equal lines that the process left out since it last
+    /// logged the line.
     case other(KafkaLogLine, leftOut: Int)
     case debug(KafkaLogLine)
 
@@ -91,7 +93,7 @@ struct KafkaFold {
     static let repeatSeconds = 60.0
 
     private var clients = 0
-    /// The clients that reported trouble and have had no answer since.
+    /// The clients that reported trouble and that no broker has answered since.
     private var troubled: Set<Int> = []
     private var since = 0.0
     private var said = 0.0
@@ -136,7 +138,7 @@ struct KafkaFold {
             (trouble, since, said, toldBefore) = (heard, now, now, told.over)
             return [.trouble(heard, secondsSince: 0)]
         }
-        // A refused certificate or password explains more than the broken connection that it causes.
+        // A refused certificate or password explains more than the broken connection that the refusal causes.
         let isMoreTelling = heard.kind > known.kind
         if heard.kind >= known.kind, !(heard.kind == .tls && known.kind == .tls) { trouble = heard }
         guard isMoreTelling || now - said >= Self.repeatSeconds else { return [.debug(line)] }

@@ -98,7 +98,8 @@ public struct Pipeline: Sendable {
         orphans.cancel()
         broker.cancel()
         topicWatch.cancel()
-        // All loops are cancelled before the first wait, because each may wait a while for work in the database.
+        // The first loop below cancels all leasing loops before the second loop waits, because a leasing loop may wait
+        // for work in the database.
         for (_, loop) in leasing { loop.cancel() }
         for (_, loop) in leasing { await loop.stop() }
         await worker.refusals.stop()

@@ -28,7 +28,7 @@ public struct PipelineSettings: Sendable {
     }
 }
 
-/// How much the pipeline may use Apple.
+/// The settings of the pipeline's requests to Apple.
 public struct AppleUse: Sendable {
     /// The most requests to Apple in flight. Parked work may use a fifth of them.
     public var concurrency = 256
@@ -40,17 +40,19 @@ public struct AppleUse: Sendable {
 
 /// The pipeline's fixed limits, which no setting changes.
 enum PipelineLimits {
-    /// The seconds between two rounds of checkpoints and commits. A new checkpoint is committed before the next round.
+    /// The seconds between two rounds of checkpoints and commits. The worker commits a new checkpoint before the next
+    /// round.
     static let commitSeconds = 1.0
     /// The seconds for finishing work when partitions are revoked. librdkafka and the whole group wait meanwhile.
     static let revocationDrainSeconds = 10.0
-    /// The seconds before the worker replaces a consumer that cannot recover. Two consumers with one
-    /// `group.instance.id` fence each other, and the pause makes that rare.
+    /// The seconds before the worker replaces a consumer that cannot recover. Two consumers with the same
+    /// `group.instance.id` fence each other. The pause makes such fencing rare.
     static let replacementSeconds = 5.0
-    /// The longest time, in milliseconds, for reading the log's ends of newly assigned partitions from the broker.
+    /// The longest time, in milliseconds, in which the worker reads from the broker where the logs of newly assigned
+    /// partitions begin and end.
     static let offsetCheckMilliseconds: Int32 = 5_000
-    /// The seconds after a fall back of the database in which the worker assumes that every partition it takes over has
-    /// lost decisions.
+    /// For this number of seconds after the database fell back, the worker assumes that the database has lost decisions
+    /// of every partition that the worker takes over.
     static let fallBackSeconds = 60.0
     /// The longest time, in seconds, for the database to read or write the checkpoints of newly assigned partitions.
     /// The group waits meanwhile.
@@ -70,8 +72,8 @@ enum PipelineLimits {
     static let namingRetrySeconds = 1.0
     /// The seconds between two attempts to store an accusation, or its withdrawal.
     static let accusingRetrySeconds = 0.5
-    /// The seconds for which nothing else is leased beside a suspect. The suspect's lease is as long. After it, no
-    /// death counts against the suspect.
+    /// The seconds for which a worker leases nothing beside a suspect. The suspect's lease has the same length. A death
+    /// of the process after the lease does not count against the suspect.
     static let isolatedSeconds = 60.0
     /// The milliseconds that a poll waits while no record is in memory. A record ends the wait; a task's message does
     /// not.
@@ -95,8 +97,8 @@ enum PipelineLimits {
     static let publishRetryMaximumSeconds = 5.0
     /// The seconds between two queries for due parked submissions and holds.
     static let leaseSeconds = 1.0
-    /// The most parked submissions that are leased at a time. Parked submissions with the same proofs are leased with
-    /// them, and at most double the number.
+    /// The most parked submissions that are leased at a time. The worker leases parked submissions with the same proofs
+    /// together with them, at most as many again.
     static let parkedBatch = 20
     /// The seconds between two queries for suspects among parked, held and announced rows. `suspectSpacingSeconds` is
     /// the time between two suspects, in which other rows are leased.
@@ -122,8 +124,8 @@ enum PipelineLimits {
     /// the most for one app.
     static let subscriptionConcurrency = 32
     static let subscriptionsOfOneApp = 16
-    /// The mean seconds until the next check after a failure at Apple. `blockedSubscriptionSeconds` applies after
-    /// refused settings. Each pause is random, from once to twice the time.
+    /// The shortest time, in seconds, until the next check after a failure at Apple. `blockedSubscriptionSeconds`
+    /// applies after refused settings. Each pause is random, from once to twice the time.
     static let troubledSubscriptionSeconds = 60.0
     static let blockedSubscriptionSeconds = 600.0
     /// The most pages of Apple's history that the worker reads for one window of missed periods. A page has 20
@@ -147,8 +149,9 @@ enum PipelineLimits {
     /// published events in memory.
     static let claimsBatch = 1_000
     static let claimsInMemory = 200_000
-    /// The seconds without a record after which reading published events fails. It is also the longest time, in seconds,
-    /// for the database to store one batch of them. `claimsRetrySeconds` is the pause between two attempts.
+    /// After this number of seconds without a record, reading published events fails. The database also has this number
+    /// of seconds to store one batch of owners or subscriptions. `claimsRetrySeconds` is the pause between two
+    /// attempts.
     static let publishedSilenceSeconds = 30.0
     static let claimsRetrySeconds = 1.0
     /// The number of events that the worker reads from the end of a partition if the broker returns no offset for a
@@ -158,6 +161,6 @@ enum PipelineLimits {
     /// grants.
     static let publishedWitnesses: Int64 = 200
     /// The shortest time, in seconds, between two times at which the worker makes an app's blocked submissions due.
-    /// Without it the worker would send requests without end for an app that stays blocked.
+    /// Without this pause the worker would send requests without end for an app that stays blocked.
     static let wakeSeconds = 300.0
 }

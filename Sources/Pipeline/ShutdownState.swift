@@ -2,7 +2,7 @@ import Kafka
 import Operations
 import Synchronization
 
-/// Whether the pipeline must stop, and why it ended early.
+/// Records whether the pipeline must stop, and the reason if it ended early.
 final class ShutdownState: Sendable {
     private struct State {
         var isStopping = false

@@ -39,7 +39,8 @@ struct TopicStates {
         }
     }
 
-    /// Returns what is wrong with the needed topics, or with the other topics; nil if nothing is.
+    /// Returns the faults of the needed topics if `isNeeded`, otherwise the faults of the other topics. Returns nil if
+    /// there is no fault.
     func complaint(ofNeeded isNeeded: Bool) -> String? {
         let found = complaints.filter { $0.key.isNeeded == isNeeded }.map(\.value).sorted()
         return found.isEmpty ? nil : found.joined(separator: "; ")
@@ -49,9 +50,9 @@ struct TopicStates {
     func haveBeenSeen(_ topics: [WatchedTopic]) -> Bool { topics.allSatisfy(seen.contains) }
 }
 
-/// Checks every few seconds with Kafka that each topic can be used: it exists, the client may use it, and each
-/// partition has a leader. librdkafka reports some of these faults minutes late. For a topic that is only written, it
-/// reports a fault only when a record is written.
+/// Checks every few seconds with Kafka that each topic can be used: the topic exists, the client may use the topic, and
+/// each partition has a leader. librdkafka reports some of these faults minutes late. If the process only writes to a
+/// topic, librdkafka reports the topic's faults only when the process writes a record.
 struct TopicWatch: Sendable {
     private static let pauseSeconds = 10.0
     /// The seconds until the next check while a topic has a fault.
@@ -59,7 +60,7 @@ struct TopicWatch: Sendable {
     private static let timeoutMilliseconds: Int32 = 3_000
 
     let topics: [WatchedTopic]
-    /// Blocks until a broker answers, for at most this number of milliseconds.
+    /// Requests a topic's metadata, and blocks until a broker answers or the given milliseconds have passed.
     let ask: @Sendable (String, Int32) throws(KafkaError) -> KafkaClusterMetadata
     let health: Health
 

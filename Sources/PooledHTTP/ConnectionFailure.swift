@@ -56,7 +56,7 @@ public enum ConnectionFailure: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Returns `certificate verify failed` of OpenSSL's `…:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at …`.
+    /// Returns `certificate verify failed` for OpenSSL's `…:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at …`.
     static func words(of text: String) -> String {
         let mark = "OPENSSL_internal:"
         guard let start = text.firstRange(of: mark)?.upperBound else { return "handshake failed" }

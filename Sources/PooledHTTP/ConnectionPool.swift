@@ -19,7 +19,7 @@ final class ConnectionPool: @unchecked Sendable {
     private let tls: NIOSSLContext?
 
     private var exchanges = HTTPExchangeList()
-    /// The idle connections of each origin, the last used last. The pool takes the last connection first.
+    /// The idle connections of each origin. The connection that was used last is at the end. The pool takes it first.
     private var idle: [HTTPEndpoint.Origin: [HTTPConnection]] = [:]
     private var open: [ObjectIdentifier: HTTPConnection] = [:]
     private var connecting = 0

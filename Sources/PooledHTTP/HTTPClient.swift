@@ -89,7 +89,8 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// Fails the requests in flight and all later requests, as a lost connection. A second call returns at once.
+    /// Fails the requests in flight and all later requests, as if the connection were lost. A second call returns at
+    /// once.
     public func shutdown() async {
         let pool = pool
         await withCheckedContinuation { continuation in

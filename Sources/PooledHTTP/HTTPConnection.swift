@@ -42,7 +42,7 @@ final class HTTPConnection: ChannelInboundHandler {
         return context?.channel.isActive ?? false
     }
 
-    /// True if the connection is open and the server has sent nothing without a request.
+    /// True if the connection is open, and the server has sent no byte since the last response.
     var isUsable: Bool { isOpen && !wire.hasRead }
 
     func send(_ exchange: HTTPExchange, isReused: Bool) {

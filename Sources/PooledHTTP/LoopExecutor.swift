@@ -3,8 +3,8 @@ import NIOCore
 /// Runs tasks on an event loop's thread. So the work between a response and the next request waits for no other task,
 /// and wakes no other thread. Each job must take only microseconds, because everything else on the loop waits for it.
 ///
-/// If a running job makes another job ready, that job runs right after it, before the waiting jobs. So the thread reads
-/// a response and sends the next request, before it reads other responses that came at the same time.
+/// If a running job makes a second job ready, the second job runs right after the first, before the waiting jobs. So
+/// the thread reads a response and sends the next request, before it reads other responses that came at the same time.
 ///
 /// The loop must never end. Otherwise a task whose job does not run would wait for ever.
 ///

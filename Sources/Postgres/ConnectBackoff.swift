@@ -27,7 +27,7 @@ struct ConnectBackoff {
     }
 }
 
-/// The backoff that a pool's sessions share. The success of any session ends it for all.
+/// The backoff that a pool's sessions share. The success of any session ends the delay for all sessions.
 final class ConnectGate: Sendable {
     private struct State {
         var backoff = ConnectBackoff()

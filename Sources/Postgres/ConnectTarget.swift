@@ -41,7 +41,7 @@ struct ConnectTarget {
         else { return [self] }
         switch NameLookUp.run(host, until: .now + limit, interrupt: interrupt) {
         case .addresses(let found):
-            // No address has a numeric form. Then libpq gets the name.
+            // If no address has a numeric form, libpq gets the name.
             return found.isEmpty
                 ? [self] : found.map { ConnectTarget(parameters: parameters.merging(["hostaddr": $0]) { $1 }) }
         case .failed(let words): throw failure("the host's name cannot be looked up: \(words)")

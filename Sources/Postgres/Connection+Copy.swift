@@ -38,7 +38,7 @@ extension Connection {
     }
 
     /// Ends the COPY, and returns the number of rows.
-    /// - Parameter reason: why the client aborts the COPY; nil if the COPY is complete.
+    /// - Parameter reason: the reason why the client aborts the COPY; nil if the COPY is complete.
     private func finish(_ reason: String?) throws(PostgresError) -> Int {
         try whileFull(until: .now + answerLimit) { PQputCopyEnd(handle, reason) }
         return try check(answer(to: 1, within: answerLimit)).affectedRows

@@ -14,7 +14,8 @@ extension Connection {
         while true {
             do throws(PostgresError) {
                 guard try awaitResult(until: deadline) else {
-                    // The connection is lost. A result that arrived before says why, so it takes precedence.
+                    // The connection is lost. A result that arrived before the loss gives the reason, so the result
+                    // takes precedence.
                     guard let last else { throw error(nil) }
                     return last
                 }
@@ -71,7 +72,8 @@ extension Connection {
             for result in kept { PQclear(result) }
             throw error
         }
-        // The connection is lost. A server error that arrived before says why, so it takes precedence.
+        // The connection is lost. A server error that arrived before the loss gives the reason, so the error takes
+        // precedence.
         guard let last = kept.last, PQresultStatus(last) == PGRES_FATAL_ERROR else {
             for result in kept { PQclear(result) }
             throw error(nil)
@@ -84,7 +86,7 @@ extension Connection {
         while PQisBusy(handle) == 1 {
             guard PQstatus(handle) == CONNECTION_OK else { return false }
             try wait(for: POLLIN, until: deadline)
-            // After a loss, a result that arrived before is still read, because it says why.
+            // After a loss, a result that arrived before the loss is still read, because the result gives the reason.
             guard consume() else { return PQisBusy(handle) == 0 }
         }
         return true

@@ -8,8 +8,8 @@ final class Connection {
     let hung: HungSessions
     /// The time to wait for a statement's answer.
     var answerLimit: Duration
-    /// The time to wait for the answer to COMMIT, which no time-out of the server ends. COMMIT waits for the disk, and
-    /// for a synchronous standby.
+    /// The time to wait for the answer to COMMIT. COMMIT waits for the disk, and for a synchronous standby. No time-out
+    /// of the server ends this wait.
     var commitLimit: Duration
     private let server: ServerName
     /// True if another owner will free the connection.
@@ -65,7 +65,7 @@ final class Connection {
         PQfinish(handle)
     }
 
-    /// Reserves a place for this connection among the sessions that the pool leaves behind. False: no place is free.
+    /// Reserves a place among the sessions that the pool leaves behind. Returns false if no place is free.
     func mayBeLeft() -> Bool {
         if !hasPlace { hasPlace = hung.reserve() }
         return hasPlace

@@ -18,7 +18,7 @@ public struct HungSession: Sendable {
 }
 
 /// The connections that a pool left behind because PostgreSQL did not answer. A connection stays open until PostgreSQL
-/// has ended its work or the connection is lost, so that the pool can count them.
+/// has ended its work or the connection is lost. So the pool can count these connections.
 ///
 /// Without a limit, each retry would open a new session to a frozen backend. The same would happen if a COMMIT waits
 /// for a missing synchronous standby, for which the server has no time-out.
@@ -76,7 +76,7 @@ final class HungSessions: Sendable {
         isAny.store(!state.left.isEmpty, ordering: .relaxed)
     }
 
-    /// Adds a connection that its thread no longer waits for, at the place reserved for it.
+    /// Adds a connection for which its thread no longer waits, at the place that is reserved for the connection.
     func leave(_ connection: Connection, wasCommitting: Bool) {
         let processID = PQbackendPID(connection.handle)
         // Never cancel a COMMIT: if it is cancelled while it waits for its standby, the primary has committed and the
@@ -103,7 +103,8 @@ final class HungSessions: Sendable {
         return true
     }
 
-    /// Sends a cancel request to PostgreSQL, in the background. Does nothing if too many threads are sending one.
+    /// Sends a cancel request to PostgreSQL, in the background. Does nothing if too many threads are sending such
+    /// requests.
     private static func cancel(_ handle: OpaquePointer) {
         guard cancelling.add(1, ordering: .relaxed).newValue <= maximumCancelling, let request = PQgetCancel(handle)
         else {

@@ -1,4 +1,4 @@
-/// How a pool connects, and the limits of its sessions.
+/// The settings with which a pool connects, and the limits of its sessions.
 public struct PostgresConfiguration: Sendable {
     /// `postgresql://…`, or libpq's `key=value` form. Its values override the settings below.
     let uri: String
@@ -6,7 +6,8 @@ public struct PostgresConfiguration: Sendable {
     /// that libpq cannot read, `uri` applies.
     let latestURI: @Sendable () -> String?
     let applicationName: String
-    /// Whether a connection prepares each statement once. False for PgBouncer before 1.21 in transaction pooling.
+    /// True if a connection prepares each statement once. Must be false for PgBouncer before 1.21 in transaction
+    /// pooling.
     let preparedStatements: Bool
     /// Further server settings, only for sessions with prepared statements.
     let preparedSessionSettings: [String: String]
@@ -28,8 +29,9 @@ public struct PostgresConfiguration: Sendable {
     let answerMarginSeconds: Int
     /// Seconds to wait for COMMIT. No server time-out ends a COMMIT that waits for a synchronous standby.
     let commitSeconds: Int
-    /// Seconds after which a session drops the plans of its prepared statements. With 0 it keeps them until the server
-    /// makes new ones, when a table is analyzed. A plan for an empty table may later read the whole table.
+    /// Seconds after which a session drops the plans of its prepared statements. With 0, a session keeps the plans
+    /// until the server makes new plans, when a table is analyzed. A plan for an empty table may later read the whole
+    /// table.
     let planSeconds: Int
     /// Seconds to wait for a statement without a `statement_timeout`.
     static let longestStatementSeconds = 3_600
@@ -61,13 +63,14 @@ public struct PostgresConfiguration: Sendable {
         self.planSeconds = planSeconds
     }
 
-    /// Returns why libpq cannot read a connection string; nil if it can. The text contains no part of the string.
+    /// Returns the fault of a connection string with which libpq cannot connect; nil if there is none. The text
+    /// contains no part of the string.
     public static func faults(in uri: String) -> String? {
         if uri.allSatisfy(\.isWhitespace) { return "is empty" }
         do {
             let options = try ConnectionString.parse(uri)
-            // libpq checks the mode and the port only when it connects. With an unescaped "/" or "@" in a password, part
-            // of the password can become the port.
+            // libpq checks the mode and the port only when it connects. With an unescaped "/" or "@" in a password,
+            // part of the password can become the port.
             if let mode = options["sslmode"], !mode.isEmpty, !tlsModes.contains(mode) {
                 return "has an sslmode that is none of \(tlsModes.joined(separator: ", "))"
             }
@@ -123,10 +126,11 @@ public struct PostgresConfiguration: Sendable {
         "SELECT set_config('synchronous_commit', 'local', \(isLocal)) WHERE current_setting('synchronous_commit') = 'off'"
     }
 
-    /// Reads the session's statement time-out in milliseconds, because the URI may set another.
+    /// Reads the session's statement time-out in milliseconds, because the URI may set another time-out.
     private static let readingTimeout = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'"
 
-    /// Returns the time to wait for an answer, from the server's `statement_timeout`; nil means the configured one.
+    /// Returns the time to wait for an answer, from the server's `statement_timeout`; nil means the configured
+    /// time-out.
     func answerLimit(statementTimeoutMilliseconds: Int?) -> Duration {
         let given = statementTimeoutMilliseconds ?? statementTimeoutSeconds * 1000
         return .milliseconds(given > 0 ? given : Self.longestStatementSeconds * 1000) + .seconds(answerMarginSeconds)

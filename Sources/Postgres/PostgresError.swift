@@ -7,13 +7,13 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
         /// The connection is lost or refused, or the server shuts down or is read-only. The session connects again at
         /// its next use. A `transaction` committed nothing; a statement outside a transaction may have been committed.
         case connection
-        /// The connection failed during COMMIT. The transaction may be committed: look at its rows before you run it
-        /// again.
+        /// The connection failed during COMMIT. The transaction may be committed, so a caller must look at its rows
+        /// before a second run.
         case commitOutcomeUnknown
         /// The data is wrong (SQLSTATE class 22, 23 or 54). Sending it again fails again.
         case data
         /// A serialization failure, a deadlock, a time-out of a lock or statement, or a lack of resources. The server
-        /// rolled the transaction back. It may succeed when run again.
+        /// rolled the transaction back. A second run of the transaction may succeed.
         case retriable
         /// Anything else, such as a missing table or privilege: a bug or a wrong set-up.
         case other
@@ -34,8 +34,8 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
 
     /// Derives the kind from the SQLSTATE. Without a SQLSTATE it is `.connection`.
     public init(sqlState: String?, message: String, constraint: String? = nil) {
-        // A check violation without a constraint name is a partition's: another session attached the row's partition
-        // while the row was on its way to the default partition.
+        // A check violation without a constraint name comes from a partition: another session attached the row's
+        // partition while the row was on its way to the default partition.
         let isOfPartition = sqlState == "23514" && constraint == nil
         self.init(
             sqlState: sqlState, message: message,
@@ -55,7 +55,7 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
         self.isRepeated = isRepeated
     }
 
-    /// Whether the same work may succeed later. After `.commitOutcomeUnknown` the work may already be done.
+    /// True if the same work may succeed later. After `.commitOutcomeUnknown` the work may already be done.
     public var isRetriable: Bool {
         switch kind {
         case .connection, .commitOutcomeUnknown, .retriable: true
@@ -63,7 +63,7 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
         }
     }
 
-    /// Whether a person must correct the settings or the rights, because the server answered and refused.
+    /// True if a person must correct the settings or the rights, because the server answered and refused.
     public var isWrongSettings: Bool {
         guard let sqlState else { return false }
         switch sqlState {

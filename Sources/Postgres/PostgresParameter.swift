@@ -1,6 +1,6 @@
 /// A typed parameter in PostgreSQL's binary format; nil is NULL.
 ///
-/// Text has a length, so a NUL byte in it reaches the server. The server refuses it with 22021 (`.data`).
+/// Text has a length, so a NUL byte in a text reaches the server. The server refuses such a text with 22021 (`.data`).
 public struct PostgresParameter: Sendable {
     let type: UInt32
     let bytes: [UInt8]?

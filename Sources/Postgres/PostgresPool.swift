@@ -63,10 +63,11 @@ public final class PostgresPool: Sendable {
     }
 
     /// Runs `body` on the thread of the next free session, and throws its error. Cancelling the task does not stop
-    /// `body`. The session's statement time-out does, and this process's own deadline if the server does not answer.
+    /// `body`. The session's statement time-out stops `body`. If the server does not answer, this process's own
+    /// deadline stops it.
     ///
-    /// If the connection ended while idle, the session first opens a new one. If the connection fails during `body`,
-    /// `body` fails. Run it again if the error is retriable and a second run is safe.
+    /// If the connection ended while idle, the session first opens a new connection. If the connection fails during
+    /// `body`, `body` fails. Run `body` again if the error is retriable and a second run is safe.
     public func run<R: Sendable>(_ body: @escaping @Sendable (PostgresSession) throws -> R) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
             sessions.queue.add(
@@ -80,7 +81,8 @@ public final class PostgresPool: Sendable {
         }
     }
 
-    /// Ends present and later work at once, with `.connection` or `.commitOutcomeUnknown`. For the end of a program.
+    /// Ends present and later work at once, with `.connection` or `.commitOutcomeUnknown`. Call it at the end of a
+    /// program.
     public func interrupt() { sessions.stopping.set() }
 
     /// Waits for running jobs, fails waiting jobs, and ends the connections and threads. May be called twice.

@@ -16,7 +16,7 @@ public struct PostgresColumn: Sendable, ExpressibleByIntegerLiteral {
 /// A statement's rows in binary format.
 ///
 /// Each reader returns nil for NULL, for a row or column that does not exist, and for a value of another type. No
-/// answer of the server can make a reader trap. Not Sendable: copy the values before you leave the session's thread.
+/// answer of the server can make a reader trap. Not Sendable: copy the values before using them on another thread.
 public final class PostgresRows {
     private let result: OpaquePointer
     public let count: Int
@@ -31,8 +31,8 @@ public final class PostgresRows {
 
     deinit { PQclear(result) }
 
-    /// Finds a column by its name, even if there are no rows. Throws if no column has the name. Call it before you read
-    /// rows, so that the first run of the statement shows a missing column.
+    /// Finds a column by its name, even if there are no rows. Throws if no column has the name. Call it before the rows
+    /// are read, so that the first run of the statement shows a missing column.
     public func column(_ name: StaticString) throws(PostgresError) -> PostgresColumn {
         for index in 0..<columns {
             // The UTF-8 of a literal ends with NUL, like the text of PQfname.
@@ -62,7 +62,7 @@ public final class PostgresRows {
     /// The command's tag, such as `COMMIT` or `INSERT 0 1`.
     var tag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
-    /// Whether the value is NULL, or the row or column does not exist.
+    /// Returns true if the value is NULL, or if the row or column does not exist.
     public func isNull(_ row: Int, _ column: PostgresColumn) -> Bool { value(row, column) == nil }
 
     public func text(_ row: Int, _ column: PostgresColumn) -> String? {
@@ -128,7 +128,7 @@ public final class PostgresRows {
         return Value(bigEndian: value.loadUnaligned(as: Value.self))
     }
 
-    /// The pointer is valid while `self` lives: every caller is a method of it and copies the bytes.
+    /// The pointer is valid while `self` lives: every caller is a method of `self` and copies the bytes.
     private func value(_ row: Int, _ column: PostgresColumn) -> UnsafeRawBufferPointer? {
         let (isRow, column) = (row >= 0 && row < count, column.index)
         guard isRow, column >= 0, column < columns else { return nil }

@@ -35,8 +35,8 @@ extension PostgresSession {
         }
     }
 
-    /// Runs `body`, and runs it again if a reused connection ended in it: without COMMIT nothing was done. After a
-    /// session that hangs there is no second run, because its statements may have locks.
+    /// Runs `body`. If a reused connection ended during `body`, runs `body` again, because without COMMIT nothing was
+    /// done. If the session hangs, there is no second run, because the session's statements may have locks.
     private func retryingWhereEnded<R>(
         _ body: (PostgresSession) throws(PostgresError) -> R
     ) throws(PostgresError) -> R {

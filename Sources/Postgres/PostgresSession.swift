@@ -105,9 +105,9 @@ public final class PostgresSession {
     /// Runs `body` between BEGIN and COMMIT, and rolls back if it throws. Do not nest. BEGIN and the first statement
     /// share a round trip; without a statement nothing is sent. With `lockMilliseconds`, BEGIN is sent at once.
     ///
-    /// If the connection fails during COMMIT, the error is `.commitOutcomeUnknown`. If it fails before COMMIT, the
-    /// error is `.connection`, and nothing was done. If a body ignores the error of a failed statement, the server
-    /// rolls back and this throws 25P02.
+    /// If the connection fails during COMMIT, the error is `.commitOutcomeUnknown`. If the connection fails before
+    /// COMMIT, the error is `.connection`, and nothing was done. If `body` ignores the error of a failed statement, the
+    /// server rolls back and this function throws 25P02.
     ///
     /// - Parameter lockMilliseconds: the longest wait for a lock; nil keeps the session's limit.
     public func transaction<R>(
@@ -143,13 +143,13 @@ extension PostgresSession {
         shared.hung.look()
         if let connection, connection.endedWhileIdle() { drop() }
         guard configuration.preparedStatements, let connection else { return }
-        // If this connection fails, the job gets a new one.
+        // If this connection fails, the job gets a new connection.
         do { try connection.renewPlans(afterSeconds: configuration.planSeconds) } catch {
             _ = dropIfUnusable(after: error)
         }
     }
 
-    /// Ends a job. Drops the connection if the job left it lost or in a transaction.
+    /// Ends a job. Drops the connection if it is lost, or if the job left a transaction open.
     func endJob() {
         if let connection, !(connection.isAlive && connection.isIdle) { drop() }
     }

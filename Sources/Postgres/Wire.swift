@@ -3,7 +3,7 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// Replaces the four bytes at `offset`, which must all be inside.
+    /// Replaces the four bytes at `offset`, which must all be inside the array.
     mutating func replace(at offset: Int, bigEndian value: Int32) {
         withUnsafeMutableBytes { $0.storeBytes(of: value.bigEndian, toByteOffset: offset, as: Int32.self) }
     }

@@ -2,8 +2,8 @@ import Fulfillment
 
 /// Requests announced purchases from Apple by transaction id, if their evidence is not enough to decide.
 extension AnnouncedLoop {
-    /// Requests a few of the undecided purchases of a delivery from Apple. Returns them with Apple's description. A
-    /// purchase that is not returned is leased again after its lease ends.
+    /// Requests a few of the undecided purchases of a delivery from Apple. Returns the purchases that can be delivered
+    /// now, with Apple's description. The loop leases any other purchase again after that purchase's lease ends.
     func askedByName(
         _ leased: [LeasedAnnouncement], besides outcomes: [AnnouncedOutcome], under catalog: Catalog
     ) async -> [LeasedAnnouncement] {
@@ -23,10 +23,11 @@ extension AnnouncedLoop {
         }
     }
 
-    /// Requests the purchase from Apple, and returns it with Apple's description. Returns it without one if Apple does
-    /// not know the purchase, or refuses the request for good. The evidence then decides, and a purchase with unreadable
-    /// evidence is held. An operator who releases that hold makes the worker request the purchase again. Returns nil
-    /// after a failure of Apple or the network, and if the app's credentials are missing or Apple refuses them.
+    /// Requests the purchase from Apple, and returns the purchase with Apple's description. If Apple does not know the
+    /// purchase, or refuses the request for good, returns the purchase without a description. The evidence then
+    /// decides, and a purchase with unreadable evidence is held. If an operator releases that hold, the worker requests
+    /// the purchase again. Returns nil after a failure of Apple or the network, and if the app's credentials are
+    /// missing or Apple refuses the credentials.
     private func askedByName(_ one: LeasedAnnouncement, under catalog: Catalog) async -> LeasedAnnouncement? {
         let (app, environment) = (one.purchase.evidence.bundleID, one.purchase.evidence.environment)
         guard let credentials = catalog.apps[app]?.serverAPI else { return nil }

@@ -3,11 +3,11 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Delivers announced purchases that nobody submitted. Every delivery needs the database. It needs Apple only if a
-/// purchase's evidence is not enough.
+/// Delivers announced purchases that nobody submitted. Every delivery needs the database. A delivery needs Apple only
+/// if a purchase's evidence is not enough.
 ///
-/// After each batch the loop delivers one suspect by itself, which is a purchase that may have killed earlier workers.
-/// The database counts a death against the suspect in advance, before the loop reads it.
+/// After each batch the loop delivers one suspect alone. A suspect is a purchase that may have killed earlier workers.
+/// The database counts a death against the suspect before the loop reads the suspect.
 struct AnnouncedLoop: LeasingLoop {
     let part = Health.Part.announcedLoop
     let failingPart = FailingPart.announced
@@ -46,7 +46,7 @@ struct AnnouncedLoop: LeasingLoop {
         try await deliver(await askedByName(leased, besides: outcomes, under: catalog), under: catalog)
     }
 
-    /// Delivers a suspect if it is time to look for one. Returns false if the loop found no suspect.
+    /// Delivers a suspect if a search for suspects is due. Returns false if the loop found no suspect.
     private func lookForSuspect(under catalog: Catalog) async throws -> Bool {
         guard nextSuspectLook.isDue else { return false }
         let hadSuspect = try await deliverSuspect(under: catalog)

@@ -2,10 +2,10 @@ import Fulfillment
 import NamesAndTimes
 
 /// Requests facts from the App Store Server API that the rules need in addition to Apple's answer. These requests have
-/// the priority of retries, behind first tries.
+/// the priority of retries, which come after first tries.
 extension AppleDesk {
-    /// Requests the facts that `question` names, and adds them to `further`. Returns nil when they are complete,
-    /// otherwise the judgement for the missing facts.
+    /// Requests the facts that `question` names, and adds the facts to `further`. Returns nil if the facts are
+    /// complete, otherwise the judgement for the missing facts.
     @inline(never)
     func ask(
         _ question: FurtherQuestion, about inquiry: AppleInquiry, _ terms: AppTerms, _ further: inout FurtherAnswers
@@ -27,7 +27,7 @@ extension AppleDesk {
         let unanswered: Judgement?
         switch question {
         case .transactions(let transactions, let environment):
-            // The ledger knows a held purchase by its hold.
+            // The ledger finds a held purchase because of its own hold, so only Apple's answer counts.
             if !inquiry.isAskedAgain {
                 further.noteInLedger(await knownToLedger(transactions, at: work.position))
             }
@@ -129,7 +129,7 @@ extension AppleDesk {
             // Apple refuses a later page, so the history is incomplete. The next try reads it from its first page.
             case .notFound where page != nil, .refused where page != nil:
                 return .undecided(AppleAnswer.Trouble(.status))
-            // Apple knew the account before the hold.
+            // Apple knew the account before the hold, so this answer is not final.
             case .notFound where inquiry.isAskedAgain: return .undecided(AppleAnswer.Trouble(.status))
             case .notFound, .refused: page = nil
             case .trouble, .blocked: return answer.judgement
@@ -140,7 +140,7 @@ extension AppleDesk {
                 in: told.lazy.filter { $0.bundleID == context.bundleID && $0.environment == context.environment })
             return nil
         }
-        // The history has further pages, and a purchase that was not found may be on one of them.
+        // The history has further pages. A purchase that was not found may be on such a page.
         return .undecided(AppleAnswer.Trouble(.longHistory))
     }
 }

@@ -43,8 +43,8 @@ extension AppleDesk {
         }
     }
 
-    /// Returns the ledger's fact. Returns nil if the ledger has none or cannot be read. The caller then requests it
-    /// from Apple.
+    /// Returns the ledger's fact. Returns nil if the ledger has none or cannot be read. The caller then requests the
+    /// fact from Apple.
     private func knownSince(_ end: Timestamp?, _ original: StoreTransactionID) async -> SubscriptionFact? {
         do {
             return try await knownFact(of: original, since: end)
@@ -54,8 +54,8 @@ extension AppleDesk {
         }
     }
 
-    /// Returns the ledger's fact if Apple reported the subscription's state after the period's end. Returns it too if
-    /// the grace period ends after the period. Otherwise nil.
+    /// Returns the ledger's fact if Apple reported the subscription's state after the period's end, or if the
+    /// subscription's grace period ends after the period. Otherwise returns nil.
     private func knownFact(
         of original: StoreTransactionID, since end: Timestamp?
     ) async throws -> SubscriptionFact? {

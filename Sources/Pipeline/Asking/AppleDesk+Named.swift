@@ -2,8 +2,8 @@ import Fulfillment
 
 /// Requests purchases by transaction id that Apple signed but left out of its answer.
 extension AppleDesk {
-    /// - Parameter context: the app's credentials and environment; nil if the app has no credentials. Then only the
-    ///   ledger is searched.
+    /// - Parameter context: the app's credentials and environment. It is nil if the app has no credentials. The
+    ///   function then searches only the ledger.
     func askByName(
         _ transactions: [StoreTransactionID], about inquiry: AppleInquiry, _ context: StoreQueryContext?,
         _ further: inout FurtherAnswers

@@ -3,8 +3,8 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Sends requests to Apple for submissions and held purchases. For a few of them it also requests further facts that
-/// the rules need.
+/// Sends requests to Apple for submissions and held purchases. For some of them, the desk also requests further facts
+/// that the rules need.
 ///
 /// The desk changes nothing in the ledger. If the worker abandons a request, it sends the request again later.
 final class AppleDesk: Sendable {
@@ -39,7 +39,7 @@ final class AppleDesk: Sendable {
 
     /// Returns the proof's own evidence if it is enough, otherwise Apple's answer.
     /// - Parameter isRetry: true if an earlier request had no usable answer, or if the submission waited in the
-    ///   database. Retries go behind first tries.
+    ///   database. First tries go before retries.
     func answer(to inquiry: AppleInquiry, _ terms: AppTerms, isRetry: Bool) async -> AppleAnswer {
         if let answer = answerOfItself(inquiry, terms) { return answer.value }
         let ask = question(inquiry, terms, isRetry: isRetry)

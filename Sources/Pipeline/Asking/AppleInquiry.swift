@@ -7,7 +7,7 @@ struct AppleInquiry: Sendable {
     let proof: ParsedProof
     /// True if the submission was leased from PostgreSQL.
     var isLeased = false
-    /// Why the submission was parked; nil if it was never parked.
+    /// The reason for which the submission was parked; nil if it was never parked.
     var parkedFor: ParkingReason?
     /// True for a held purchase. Then only Apple's present answer counts. The ledger and a fresh JWS may lack a refund
     /// that came after the hold began.

@@ -6,7 +6,7 @@ import Synchronization
 final class SharedAnswers: Sendable {
     struct Key: Hashable {
         let proof: Digest256
-        /// Each app has its own secret at Apple, so an answer for one app does not serve another.
+        /// Each app has its own secret at Apple, so an answer for one app does not serve another app.
         let bundleID: BundleID
     }
 
@@ -15,7 +15,7 @@ final class SharedAnswers: Sendable {
     /// Runs `ask`, or waits for a leader that already runs it. A follower waits for the whole try of its leader,
     /// including the leader's own wait for its turn at Apple. If the leader is cancelled, its followers get a failure
     /// as the answer, and try again later. A cancelled follower gets a failure at once.
-    /// - Parameter waiting: called with true when a follower begins to wait, and with false when it ends.
+    /// - Parameter waiting: called with true when a follower begins to wait, and with false when the wait ends.
     func answer(
         for key: Key, waiting: (Bool) -> Void = { _ in }, ask: () async -> AppleAnswer
     ) async -> AppleAnswer {
@@ -37,8 +37,8 @@ final class SharedAnswers: Sendable {
     private func follow(_ key: Key, _ ticket: UInt64) async -> AppleAnswer? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // The lock makes sure that the follower is not missed: cancellation sets the flag first and then calls
-                // the handler. So either this task sees the flag, or the handler finds the follower.
+                // The lock makes sure that the handler finds a waiting follower. Cancellation first sets the flag and
+                // then calls the handler. So either this task sees the flag, or the handler finds the follower.
                 let mustWait = followers.withLock { followers in
                     !Task.isCancelled && followers.wait(continuation, for: key, ticket: ticket)
                 }

@@ -4,12 +4,12 @@ import Synchronization
 /// The error of work that was abandoned without an outcome. Kafka or the database will deliver the work again.
 struct Abandoned: Error {}
 
-/// The work in memory on one submission or held purchase, with its tries at Apple. It records whether it only waits,
-/// because waiting work can be abandoned at once.
+/// The work in memory on one submission or held purchase, with its tries at Apple. The object records whether the work
+/// only waits, because the worker can abandon waiting work at once.
 final class WorkInHand: Sendable {
     /// The position of the record that brought the submission.
     let position: RecordPosition
-    /// Apple's answer for all rows that were leased together with this proof; nil for a record.
+    /// Apple's answer for all rows with this proof that the worker leased together; nil if the work came from a record.
     private let groupAnswer: GroupAnswer?
 
     private struct State {
@@ -46,11 +46,11 @@ final class WorkInHand: Sendable {
         }
     }
 
-    /// Abandons work whose partition is revoked. Only waiting work is cancelled; other work may finish.
+    /// Abandons work whose partition is revoked. Cancels only waiting work; other work may finish.
     ///
-    /// Work that was marked or cancelled passes its player's lane to the next submission. If that submission were not
-    /// marked yet, it would be answered before its predecessor. So later records are marked first, and all work is
-    /// marked before any task is cancelled.
+    /// Work that is marked as abandoned, or cancelled, passes its player's lane to the next submission. If that
+    /// submission were not marked yet, the worker would answer it before its predecessor. So this function marks later
+    /// records first, and marks all work before it cancels a task.
     /// - Parameter immediately: true also cancels work that does not wait, where possible.
     static func abandon(_ all: [WorkInHand], immediately: Bool) {
         for work in all.sorted(by: { $0.position.offset > $1.position.offset }) {
@@ -61,7 +61,8 @@ final class WorkInHand: Sendable {
         }
     }
 
-    /// Throws `Abandoned` if the work is abandoned. To keep a player's order, call it when the work's turn has come.
+    /// Throws `Abandoned` if the work is abandoned. To keep a player's order, call this when the work's turn in the
+    /// player's lane has come.
     func checkAbandonment() throws(Abandoned) {
         if state.withLock({ $0.isAbandoned }) { throw Abandoned() }
     }
@@ -92,7 +93,7 @@ final class WorkInHand: Sendable {
         task?.cancel()
     }
 
-    /// Runs `ask`, or returns Apple's answer if earlier work of the group already has one.
+    /// Runs `ask`. If earlier work of the group already has Apple's answer, returns that answer instead.
     func sharedAnswer(_ ask: @Sendable () async -> AppleAnswer) async -> AppleAnswer {
         if let groupAnswer { await groupAnswer.value(ask) } else { await ask() }
     }

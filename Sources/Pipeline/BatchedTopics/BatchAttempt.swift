@@ -16,14 +16,15 @@ final class BatchAttempt: @unchecked Sendable {
     private var outcome: Result<Effects, any Error>?
     private var request: AccusationRequest?
 
-    /// Runs `body` in a task, and blocks until the task ends. At the deadline it cancels the task, so that a second
-    /// attempt does not run beside it. Effects of the cancelled task do no harm, because each effect may happen twice.
+    /// Runs `body` in a task, and blocks until the task ends or the deadline passes. At the deadline it cancels the
+    /// task, so that the task does not run beside a second attempt. Effects of the cancelled task do no harm, because
+    /// each effect may happen twice.
     /// - Parameters:
     ///   - deadline: the end of the wait, in monotonic seconds.
     ///   - mayWait: called a few times a second. If it returns false, the call returns, and `body` continues in its
     ///     task.
-    ///   - accuse: runs on this thread, and stores whether the isolated record is at work. Returns false if it cannot
-    ///     store this. Nil if no record is isolated.
+    ///   - accuse: stores, on the calling thread, whether the isolated record is at work. It returns false if it cannot
+    ///     store this. It is nil if no record is isolated.
     ///   - body: returns the history of the database that stores the batch's effects; nil if no database does.
     /// - Returns: the result of `body`; an `Abandoned` error if the wait ended before.
     static func run(

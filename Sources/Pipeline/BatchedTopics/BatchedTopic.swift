@@ -7,8 +7,8 @@ import Operations
 /// A topic other than the submissions topic. The worker takes its records in batches.
 struct BatchedTopic: Sendable {
     let name: String
-    /// The properties of the topic's consumer. Each batched topic has its own consumer group: members of one group with
-    /// different topics would cause rebalances for one another.
+    /// The properties of the topic's consumer. Each batched topic has its own consumer group. Members of one group that
+    /// read different topics would cause needless rebalances.
     let consumerProperties: KafkaProperties
     /// The loop's names: `part` in health, `failingPart` in reports of failures, and `endlessPart` among the parts that
     /// must not end.
@@ -88,8 +88,8 @@ enum BatchedTopicLimits {
     static let commitSeconds = 3.0
     /// The milliseconds that a poll waits for a record. `stop` does not end the wait.
     static let pollMilliseconds: Int32 = 500
-    /// The longest time for a request to Kafka for committed offsets. `watermarkMilliseconds` is the longest for
-    /// watermarks.
+    /// The longest time, in milliseconds, for a request to Kafka for committed offsets. `watermarkMilliseconds` is the
+    /// longest time for watermarks.
     static let committedMilliseconds: Int32 = 5000
     static let watermarkMilliseconds: Int32 = 5000
 }

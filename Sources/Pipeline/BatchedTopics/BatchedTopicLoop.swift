@@ -9,9 +9,9 @@ import Synchronization
 /// Takes the records of one batched topic from Kafka, and commits offsets once the records' effects are durable. One
 /// thread owns the consumer and this object's state; other threads may call only `stop`.
 ///
-/// The loop is simpler than `ConsumerLoop`, because these records are few and no player waits for them: it finishes one
+/// The loop is simpler than `ConsumerLoop`, because these records are few and no player waits for them. It finishes one
 /// batch before it polls again. If it cannot finish a batch in time, because the database or the broker is away, it
-/// leaves the group and joins again later. So no other member waits for it.
+/// leaves the group and joins again later. So no other member of the group waits for this loop.
 ///
 /// `@unchecked Sendable` is sound: only the loop's thread uses the state, except the atomic `isStopping`.
 final class BatchedTopicLoop: @unchecked Sendable {
@@ -133,8 +133,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return batch.filter { offsets.isAssigned($0.topicPartition) }
     }
 
-    /// Handles an error of `poll`. Batched topics are optional, so a missing topic is no failure; librdkafka looks for
-    /// it again from time to time.
+    /// Handles an error of `poll`. Batched topics are optional, so a missing topic is no failure. librdkafka looks for
+    /// the topic again from time to time.
     private func failed(_ error: KafkaError) {
         if error.isFatal { fatal = error }
         guard error.code == KafkaError.Code.unknownTopicOrPartition else {
@@ -158,8 +158,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
 
     /// Works on the batch until its records are done, or until the loop must leave the group.
     private func work(on batch: [ConsumerRecord], _ consumer: KafkaConsumer) {
-        // Commits the history with this owner's start, before the first record. Otherwise, if a record kills this owner
-        // at once, the next owner could not see that.
+        // This commit stores the crash history with this owner's start, before the first record. Without this commit,
+        // the next owner could not see that a record killed this owner at once.
         offsets.commit(offsets.all, consumer)
         var pending = batch
         while !pending.isEmpty, !isStopped, !mustEnd {
@@ -193,7 +193,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return true
     }
 
-    /// Works on the portion. Returns its records when they are done; an empty array if they could not be done.
+    /// Works on the portion. Returns the portion's records if they are done, otherwise an empty array.
     private func work(on portion: BatchedTopicOffsets.Portion, _ consumer: KafkaConsumer) -> [ConsumerRecord] {
         switch portion {
         case .notNow: return []
@@ -219,7 +219,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
     }
 
     /// Publishes the record as a dead letter, and blocks until the broker has acknowledged it. Returns false if that
-    /// takes too long.
+    /// fails or takes too long, or if the loop stops.
     private func set(aside record: ConsumerRecord, deaths: Int) -> Bool {
         logger.error(
             "a record crashes the process: it becomes a dead letter",
@@ -276,7 +276,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
     }
 
     /// Publishes the unreadable batch's dead letter, and blocks until the broker has acknowledged it. Returns false if
-    /// that takes too long; the loop then leaves the group and joins it again.
+    /// that fails or takes too long. The loop then leaves the group and joins it again.
     private func stepOver(
         _ batch: UnreadableBatches.Found, of partition: TopicPartition, _ consumer: KafkaConsumer
     ) -> Bool {

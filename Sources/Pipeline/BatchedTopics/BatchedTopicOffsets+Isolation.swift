@@ -6,7 +6,7 @@ import Operations
 
 /// Isolates records that kill the process. `CrashIsolation` decides, as it does for submissions.
 extension BatchedTopicOffsets {
-    /// The next records of a batch, with how to process them.
+    /// The next records of a batch, and the way to process them.
     enum Portion {
         case together([ConsumerRecord])
         /// One record, which the commit's metadata names. The worker must have nothing else in flight.
@@ -53,8 +53,8 @@ extension BatchedTopicOffsets {
         return isolation.isActive
     }
 
-    /// Returns the next portion of `pending`. `pending` is sorted by offset and not empty. Call this when nothing of
-    /// this topic is in flight.
+    /// Returns the next portion of `pending`. `pending` is sorted by offset and not empty. Call this only when no
+    /// record of this topic is in flight.
     func portion(of pending: [ConsumerRecord], _ consumer: KafkaConsumer) -> Portion {
         guard isolation.isActive else { return .together(unlimited(pending)) }
         switch isolation.next(among: candidates(pending, consumer), now: WallClock.monotonicSeconds) {
@@ -74,7 +74,7 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Clears the history of partitions without a record to isolate, at the log's end or after a while.
+    /// Clears the crash history of partitions that have no record to isolate, at the log's end or after a while.
     func noRecords(_ consumer: KafkaConsumer) {
         guard isolation.isActive else { return }
         _ = isolation.next(among: candidates([], consumer), now: WallClock.monotonicSeconds)
@@ -82,7 +82,7 @@ extension BatchedTopicOffsets {
     }
 
     /// Returns the first records of `pending` that may be processed together. A partition that awaits progress
-    /// contributes at most as many as its next owner would isolate.
+    /// contributes at most as many records as its next owner would isolate.
     private func unlimited(_ pending: [ConsumerRecord]) -> [ConsumerRecord] {
         var counts: [TopicPartition: Int] = [:]
         return Array(
@@ -124,7 +124,7 @@ extension BatchedTopicOffsets {
     }
 
     /// Commits whether the worker works on the isolated record or the record waits. A death counts only while the
-    /// worker works on it. Returns whether Kafka accepted the commit.
+    /// worker works on the record. Returns whether Kafka accepted the commit.
     func accuse(isAtWork: Bool, _ consumer: KafkaConsumer) -> Bool {
         guard let (partition, metadata) = isolation.metadata(ofSuspectAtWork: isAtWork),
             commit(metadata, of: partition, consumer)

@@ -19,13 +19,13 @@ final class BatchedTopicPartition: ProgressOwner {
     /// The start, until the first record comes; nil after that, or if the start is unknown.
     var firstExpected: Int64? { read.next == nil ? start : nil }
 
-    /// The offset before which the log needs no more work; nil if unknown. It may be behind a transaction's marker,
-    /// which is not a record, so the worker never commits it.
+    /// The offset before which the log needs no more work; nil if unknown. The offset may be the one after a
+    /// transaction's marker. A marker is not a record, so the worker never commits such an offset.
     var reached: Int64? { read.reached(decided: progress.position) }
 }
 
-/// The offsets of a batched topic. `PartitionProgress` decides about them, as for submissions. If it finds that
-/// decisions may be lost, the loop joins the group again. Only the loop's thread uses this object.
+/// The offsets of a batched topic. `PartitionProgress` decides about them, as for submissions. If `PartitionProgress`
+/// finds that decisions may be lost, the loop joins the group again. Only the loop's thread uses this object.
 final class BatchedTopicOffsets {
     let checkpointer: OffsetCheckpointer
     let metrics: ReceiptdMetrics
@@ -79,8 +79,8 @@ final class BatchedTopicOffsets {
 extension BatchedTopicOffsets {
     /// Takes partitions over, within `poll` and before librdkafka fetches. Returns the start of each partition that
     /// must start below Kafka's committed offset.
-    /// - Parameter isStopping: returns true if the loop stops and will fetch nothing. Then this does not query the
-    ///   database.
+    /// - Parameter isStopping: returns true if the loop stops and will fetch nothing. This function then does not query
+    ///   the database.
     func assigned(
         _ assigned: [TopicPartition], _ consumer: KafkaConsumer, isStopping: () -> Bool
     ) -> [TopicPartition: Int64] {
@@ -100,8 +100,8 @@ extension BatchedTopicOffsets {
             return [:]
         }
         nextLook = WallClock.monotonicSeconds
-        // A new group starts at the earliest record, and this start gets a checkpoint too. Otherwise a database that
-        // lost the row would look like one that never had a row.
+        // A new group starts at the earliest record. This start gets a checkpoint too. Otherwise a database that lost
+        // the row would look like a database that never had the row.
         let new = assigned.filter { committed[$0] == nil }
         let ends =
             new.isEmpty || isStopping()
@@ -132,9 +132,9 @@ extension BatchedTopicOffsets {
         return starts
     }
 
-    /// Stores up to which offsets decisions on this topic are lost; some of them may be about subscriptions. Call this
-    /// before Kafka's offset goes back, because afterwards no owner can see the loss. Returns false if the database
-    /// does not answer.
+    /// Stores the offsets before which the database may have lost decisions on this topic. Some of these decisions may
+    /// be about subscriptions. Call this before Kafka's offset goes back, because afterwards no owner can see the loss.
+    /// Returns false if the database does not answer.
     private func keepLost(_ committed: [TopicPartition: CommitMark], _ stored: StoredCheckpoints) -> Bool {
         let lost = committed.filter { partition, mark in
             let row = stored.checkpoints[partition.partition]
@@ -156,13 +156,14 @@ extension BatchedTopicOffsets {
 // MARK: - Progress
 
 extension BatchedTopicOffsets {
-    /// Notes that a record was polled. Reports records before it that Kafka deleted unread.
+    /// Notes that a record was polled. Reports records before this record that Kafka deleted unread.
     func came(_ record: ConsumerRecord, _ consumer: KafkaConsumer) {
         lookForDeleted(before: record.offset, in: record.topicPartition, consumer)
         partitions[record.topicPartition]?.read.came(to: record.offset + 1)
     }
 
-    /// Notes the log's present end, as librdkafka reports it. Reports records before it that Kafka deleted unread.
+    /// Notes the log's present end, as librdkafka reports it. Reports records before this end that Kafka deleted
+    /// unread.
     func ended(_ partition: TopicPartition, at offset: Int64, _ consumer: KafkaConsumer) {
         lookForDeleted(before: offset, in: partition, consumer)
         partitions[partition]?.read.ended(at: offset)
@@ -207,7 +208,7 @@ extension BatchedTopicOffsets {
     /// Checkpoints and commits the finished records of these partitions. If that fails, the next owner reads the
     /// records again, which does no harm.
     ///
-    /// The loop commits before each batch, after each portion of it, when partitions are revoked, and every
+    /// The loop commits before each batch, after each portion of a batch, when partitions are revoked, and every
     /// `historyCheckSeconds`. It also commits after it stepped over an unreadable batch.
     func commit(_ candidates: [TopicPartition], _ consumer: KafkaConsumer) {
         guard !mustRejoin else { return }

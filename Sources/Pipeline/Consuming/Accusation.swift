@@ -7,7 +7,8 @@ import Synchronization
 /// before the work continues.
 ///
 /// `works` and `waits` retry until the change is stored, or until the task is cancelled. The worker must not work on
-/// the record without the accusation, and must not wait for Apple or the database while it is stored.
+/// the record without the accusation. The worker must not wait for Apple or the database while the accusation is
+/// stored.
 final class Accusation: SuspectedWork {
     private let isMade = Mutex(true)
     private let change: @Sendable (_ isAtWork: Bool) async -> Bool

@@ -5,14 +5,14 @@ import NamesAndTimes
 /// One partition's state while this worker owns it. Not Sendable: only the consumer's thread uses it.
 final class AssignedPartition: ProgressOwner {
     let assignment: UInt64
-    /// How often the ledger had seen the database fall back when the partition was assigned.
+    /// The number of times that the ledger had seen the database fall back when the partition was assigned.
     let fallBackCount: Int
     var progress: PartitionProgress
     private(set) var inFlight: [ObjectIdentifier: SubmissionInHand] = [:]
     /// The highest offset of this partition that any owner has decided. Nil before the sweep of the outbox, and if
     /// there is no decision.
     private var highestDecided: Int64?
-    /// Which decisions on this partition's records the database may have lost; nil if it lost none.
+    /// The decisions on this partition's records that the database may have lost; nil if it lost none.
     private var lost: LostDecisions?
     /// The unreadable batches, by the offset of the record that stands for the batch in memory.
     var unreadable: [Int64: UnreadableBatches.Found] = [:]
@@ -33,11 +33,11 @@ final class AssignedPartition: ProgressOwner {
         lost = lost ?? decisions
     }
 
-    /// Begins a new epoch if the record's offset is below an earlier record's. Returns whether it did. Call it before
-    /// the record is admitted.
+    /// Begins a new epoch if the record's offset is below an earlier record's offset. Returns whether a new epoch
+    /// began. Call this before the record is admitted.
     func beginsNewEpoch(at offset: Int64) -> Bool {
         guard progress.beginsNewEpoch(at: offset) else { return false }
-        // Since the sweep of the outbox, any record of the partition may have been decided.
+        // Since the sweep of the outbox, workers may have decided any record of the partition.
         highestDecided = .max
         return true
     }

@@ -6,8 +6,8 @@ import NamesAndTimes
 import Operations
 
 /// Takes submissions from Kafka and commits offsets. The loop polls, passes events to `PartitionProgress`,
-/// `CrashIsolation` and `IntakeGate`, and carries out what they decide. One thread owns the consumer and this object's
-/// state; tasks reach the thread only through the inbox.
+/// `CrashIsolation` and `IntakeGate`, and carries out their decisions. One thread owns the consumer and this object's
+/// state. Tasks reach the thread only through the inbox.
 final class ConsumerLoop {
     private let settings: PipelineSettings
     private let inbox: Inbox
@@ -75,7 +75,7 @@ final class ConsumerLoop {
     /// Runs until the inbox has a `stop` message.
     ///
     /// After a pause the loop replaces a consumer that has a fatal error (for example, another consumer took its
-    /// `group.instance.id`). It also replaces a consumer if it must read partitions again from a lower offset. It then
+    /// `group.instance.id`). The loop also replaces the consumer to read partitions again from a lower offset. It then
     /// abandons the records in flight, and Kafka delivers them again. If the loop cannot create the new consumer, for
     /// example while an operator replaces a file of certificates, it tries again until it can.
     ///
@@ -121,7 +121,8 @@ final class ConsumerLoop {
     private var mustReplace: Bool { fatal != nil || assignment.restartReason != nil }
 
     /// Runs one consumer until the loop stops or must replace it. If the loop stops, this finishes the records in
-    /// flight within the grace period, commits, and leaves the group. Before a replacement it abandons them.
+    /// flight within the grace period, commits, and leaves the group. Before a replacement it abandons the records in
+    /// flight.
     private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
             properties: settings.consumerProperties, log: KafkaLog.forward(to: logger, folding: settings.kafkaVoice))

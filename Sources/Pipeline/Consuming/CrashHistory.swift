@@ -1,14 +1,14 @@
 import Encodings
 import Fulfillment
 
-/// How a partition's earlier owners ended. The history is in the metadata of the partition's commit.
+/// The crash history of a partition: the starts of owners without progress, and the record that may have ended them.
 ///
-/// Kafka stores the metadata with the offset, so the history survives every crash and reaches the partition's next
-/// owner. The metadata is empty if there was no trouble.
+/// Kafka stores the history in the metadata of the partition's commit. So the history survives every crash and reaches
+/// the partition's next owner. The metadata is empty if there was no trouble.
 struct CrashHistory: Equatable, Sendable {
     /// The number of starts without progress after which the worker isolates records.
     static let concurrentStarts = 3
-    /// The most records of a partition that are in flight in mode `limited`. The next owner isolates this many.
+    /// The most records of a partition that are in flight in mode `limited`. The next owner isolates this many records.
     static let isolatedRecords = 64
     /// The number of deaths in isolation after which a record is set aside. A submission is then parked, and any other
     /// record becomes a dead letter.
@@ -17,7 +17,7 @@ struct CrashHistory: Equatable, Sendable {
     /// worker read the submission in order to park it.
     static let deathsOfUnreadable = deathsOfPoison + 1
 
-    /// How the worker takes the partition's records.
+    /// The way in which the worker takes the partition's records.
     enum Mode: Equatable, Sendable {
         /// Records are taken concurrently. At the third start without progress the mode becomes `limited`.
         case concurrent
@@ -94,7 +94,8 @@ struct CrashHistory: Equatable, Sendable {
     mutating func suspectIs(atWork isAtWork: Bool) { suspect?.isAtWork = isAtWork }
 
     /// Clears the suspect if its offset is below `position`. The database has the decision on that record, so the last
-    /// owner died after that decision. Kafka may have refused the commit of its offset, for example during a rebalance.
+    /// owner died after that decision. Kafka may have refused the commit of the record's offset, for example during a
+    /// rebalance.
     mutating func acquit(before position: Int64) {
         if let suspect, suspect.offset < position { pass() }
     }
@@ -107,7 +108,7 @@ struct CrashHistory: Equatable, Sendable {
     }
 }
 
-/// The JSON form in Kafka. Its member names are those of the first version, and never change.
+/// The JSON form in Kafka. Its member names are those of the first version, and must never change.
 extension CrashHistory {
     /// The metadata for the commit; empty if there is no history.
     var metadata: String {
@@ -136,7 +137,7 @@ extension CrashHistory {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Reads metadata. Metadata in another form counts as empty, because other tools may write their own.
+    /// Reads metadata. Metadata in another form counts as empty, because other tools may write metadata of their own.
     init(metadata: String) {
         guard !metadata.isEmpty, let json = try? JSONParser.parse(Array(metadata.utf8)).value,
             json.count("v") == 1

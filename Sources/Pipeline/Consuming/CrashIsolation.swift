@@ -1,7 +1,7 @@
 import Kafka
 
-/// Decides which records to isolate. While the worker has a record that may have killed a process, nothing else is in
-/// flight in the whole process.
+/// Decides which records to isolate. While the worker works on a record that may have killed a process, no other work
+/// is in flight in the whole process.
 ///
 /// The commit's metadata names the isolated record before the worker begins it, and says whether the record is at work
 /// or waits. So the partition's next owner can see whether the last owner died while the record was at work. After
@@ -10,10 +10,10 @@ import Kafka
 ///
 /// The struct calls no other part: the consumer's thread passes events to its methods and carries out their results.
 struct CrashIsolation: Sendable {
-    /// The seconds without a record to isolate after which a partition's history is cleared.
+    /// The seconds without a record to isolate after which a partition's crash history is cleared.
     static let idleSeconds = 10.0
 
-    /// How many of a partition's records may begin without isolation.
+    /// The limit on a partition's records that may begin without isolation.
     enum Admission: Equatable, Sendable {
         case unlimited
         /// This many records may begin until this owner's progress is committed in Kafka.
@@ -46,8 +46,8 @@ struct CrashIsolation: Sendable {
     private enum State {
         /// Records are taken concurrently. The next state is `choosing`.
         case inactive
-        /// No record is isolated now, and the worker looks for the next one. The next state is `isolating` or
-        /// `inactive`.
+        /// No record is isolated now, and the worker looks for the next record to isolate. The next state is
+        /// `isolating` or `inactive`.
         case choosing(notBefore: Double)
         /// One record is isolated. When nothing is in flight any more, the next state is `choosing`.
         case isolating(TopicPartition)
@@ -57,7 +57,8 @@ struct CrashIsolation: Sendable {
         /// The metadata that earlier owners left in Kafka.
         let inherited: String
         var history: CrashHistory
-        /// Since when the partition has had no record to isolate, in monotonic seconds; nil if it has one.
+        /// The time since which the partition has had no record to isolate, in monotonic seconds; nil if it has such a
+        /// record.
         var idleSince: Double?
     }
 
@@ -159,8 +160,8 @@ extension CrashIsolation {
         if partitions.values[index].history.remaining > 0 { partitions.values[index].history.pass() }
     }
 
-    /// Begins isolation if a partition has records to isolate, or ends it if no partition has. Call it after every
-    /// change of the assignment, and when nothing is in flight.
+    /// Begins isolation if a partition has records to isolate. Ends isolation if no partition has such records. Call
+    /// this after every change of the assignment, and when nothing is in flight.
     mutating func update() -> Change? {
         let remaining = partitions.values.reduce(0) { $0 + $1.history.remaining }
         switch (isActive, remaining > 0) {
@@ -213,7 +214,8 @@ extension CrashIsolation {
             partition.idleSince = nil
             let deaths = partition.history.deaths(of: offset)
             if deaths >= deathsOfDeadLetter { return .deadLetter(offset, of: candidate.partition, deaths: deaths) }
-            // If the worker cannot commit the metadata, the record does not begin, and `next` returns it again later.
+            // If the worker cannot commit the metadata, the record does not begin, and `next` returns the record again
+            // later.
             state = .choosing(notBefore: now + PipelineLimits.namingRetrySeconds)
             var history = partition.history
             history.isolate(offset)
@@ -222,7 +224,7 @@ extension CrashIsolation {
         return nil
     }
 
-    /// Clears the history of a partition without a record to isolate, at the log's end or after `idleSeconds`.
+    /// Clears the crash history of a partition without a record to isolate, at the log's end or after `idleSeconds`.
     private static func wait(for partition: inout Partition, isAtEnd: Bool, now: Double) {
         let since = partition.idleSince ?? now
         partition.idleSince = since

@@ -3,8 +3,8 @@ import Logging
 import Operations
 
 extension ReceiptdMetrics {
-    /// Counts and logs that PostgreSQL lacks decisions on records whose offsets Kafka has committed: those from `start`
-    /// up to `committed`.
+    /// Counts and logs that PostgreSQL lacks decisions on records whose offsets Kafka has committed: the offsets from
+    /// `start` to `committed - 1`.
     func databaseFellBack(
         _ message: StaticString, _ partition: TopicPartition, from committed: Int64, to start: Int64, _ logger: Logger
     ) {

@@ -9,7 +9,7 @@ enum DeletedUnread {
     /// Returns the offsets of a gap that Kafka deleted unread; nil if the gap has another cause.
     /// - Parameters:
     ///   - expected: the next offset to read.
-    ///   - found: the offset that came instead, of a record or of the log's end.
+    ///   - found: the offset of the record or of the log's end that came instead.
     ///   - resets: the offsets that librdkafka found deleted before it continued at the earliest record.
     ///   - earliest: the first offset in the log; nil if librdkafka does not know it. It is above `found` if Kafka
     ///     deleted the record after librdkafka had fetched it.
@@ -52,9 +52,10 @@ extension RecordIntake {
 }
 
 extension BatchedTopicOffsets {
-    /// Reports records that Kafka deleted unread, or a topic that was created again. `PartitionHandover` compares
-    /// the committed offsets of submissions with the log. Nothing does so at the takeover of a batched topic. So this
-    /// function also reports an offset reset before the first record that this owner reads.
+    /// Reports records that Kafka deleted unread, or a topic that was created again. For submissions,
+    /// `PartitionHandover` compares the committed offsets with the log. At the takeover of a batched topic's partition
+    /// there is no such comparison. So this function also reports an offset reset before the first record that this
+    /// owner reads.
     /// - Parameter offset: the offset of the next record, or of the log's end.
     func lookForDeleted(before offset: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer) {
         guard let owner = partitions[partition], let expected = owner.expected, offset >= expected else {

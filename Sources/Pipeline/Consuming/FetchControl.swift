@@ -37,9 +37,9 @@ struct FetchControl {
         paused.set(false)
     }
 
-    /// Pauses partitions if the gate requires it. Call it after each record. A deferred record shows that its partition
-    /// fetches, so the partition can be paused now. A pending record may be the last that its partition needs, so only
-    /// this partition is paused.
+    /// Pauses partitions if the gate requires it. Call this after each record. A deferred record shows that its
+    /// partition fetches, so the partition can be paused now. After a pending record, the partition may have all
+    /// pending records that it needs. Then this function pauses only this partition.
     func took(_ taken: IntakeGate.Taken, from partition: TopicPartition, _ consumer: KafkaConsumer) {
         if taken == .deferred { pause(consumer) }
         guard taken == .pending, assignment.gate.isBacklogged(partition, assignment.admission(to: partition)) else {
@@ -53,7 +53,7 @@ struct FetchControl {
         }
     }
 
-    /// Resumes each partition that `took` paused by itself and that needs more pending records.
+    /// Resumes each partition that `took` paused alone and that needs more pending records.
     func resumeBacklogged(_ consumer: KafkaConsumer) {
         guard !assignment.isolation.isRestricted else { return }
         for partition in assignment.gate.backlogged {
@@ -68,9 +68,9 @@ struct FetchControl {
         }
     }
 
-    /// Wakes librdkafka's threads if no record came although a partition's log has more. Does so once, and not again
-    /// before the next record. So a log that ends in a transaction's marker, which is not a record, costs at most one
-    /// request.
+    /// Wakes librdkafka's threads if no record came although a partition's log has more records. Does so once, and not
+    /// again before the next record. So a log that ends in a transaction's marker, which is not a record, costs at most
+    /// one request.
     func wakeFetchers(_ consumer: KafkaConsumer) {
         let starving = assignment.gate.takeStarving()
         guard !starving.isEmpty else { return }

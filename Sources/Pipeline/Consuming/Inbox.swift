@@ -9,9 +9,9 @@ final class Inbox: @unchecked Sendable {
     enum Message: Sendable {
         /// The record's outcome is durable (`isDone`), or its work was abandoned.
         case ended(RecordInHand, isDone: Bool)
-        /// The partition's outbox is swept and its checkpoint is read. Its records may begin.
+        /// The worker has swept the partition's outbox and read its checkpoint. The partition's records may begin.
         case prepared(TopicPartition, assignment: UInt64, highestDecided: Int64?, StoredCheckpoints)
-        /// The worker has restored the claims that the database lost by a fall back, if it lost any.
+        /// The worker has restored the claims that the database lost when it fell back, if it lost any.
         case claimsAreEntered(takeover: Int)
         /// The database fell back to an earlier state. The ledger decides nothing until the worker knows the losses.
         case databaseFellBack
@@ -40,7 +40,7 @@ final class Inbox: @unchecked Sendable {
         return messages.contains { if case .stop = $0 { true } else { false } }
     }
 
-    /// Returns all messages, and removes them. Waits up to `seconds` for the first one.
+    /// Returns all messages, and removes them. Waits up to `seconds` for the first message.
     func take(waitingSeconds seconds: Double = 0) -> [Message] {
         condition.lock()
         defer { condition.unlock() }

@@ -12,10 +12,10 @@ struct IntakeGate: Sendable {
 
     /// A condition for a partition's first record to begin.
     enum Prerequisite: Sendable {
-        /// The partition's outbox is swept and its checkpoint is read.
+        /// The worker has swept the partition's outbox and read its checkpoint.
         case preparation
-        /// Kafka has committed this owner's start, or has refused the commit. Without the start, if a record kills this
-        /// owner at once, the next owner could not see that.
+        /// Kafka has committed this owner's start, or has refused the commit. Without a committed start, the next owner
+        /// could not see that a record killed this owner at once.
         case startCommit
     }
 
@@ -36,8 +36,8 @@ struct IntakeGate: Sendable {
         case admitted
         /// The record has a place in the window, but does not begin yet.
         case pending
-        /// The record came during the pause, from a partition that could not be paused before its first record. It gets
-        /// its place in the window when the pause ends.
+        /// The record came during the pause, from a partition that could not be paused before its first record. The
+        /// record gets its place in the window when the pause ends.
         case deferred
         /// The record's partition is not assigned to this worker.
         case unassigned
@@ -49,7 +49,7 @@ struct IntakeGate: Sendable {
         /// The window has no free place. The next state is `open` when a place is free, or `paused` after a second.
         case full(since: Double)
         /// All partitions that fetched are paused. The loop still polls, so that the group does not remove this member.
-        /// The next state is `open`, when half of the places without retrying records are free.
+        /// The next state is `open`, when half of the places that retrying records do not take are free.
         case paused
     }
 
@@ -68,7 +68,7 @@ struct IntakeGate: Sendable {
     var records: Int { window.records }
     var bytes: Int { window.bytes }
 
-    /// True if no record is in flight, so that every record in the window is pending.
+    /// True if no record is in flight. Every record in the window is then pending.
     var isIdle: Bool { window.records == partitions.values.reduce(0) { $0 + $1.pending.count } }
 }
 
@@ -104,8 +104,9 @@ extension IntakeGate {
     /// Notes that the log now ends at `offset`, as librdkafka reports.
     mutating func ended(_ partition: TopicPartition, at offset: Int64) { partitions[partition]?.ended(at: offset) }
 
-    /// Returns the offset before which the log needs no more work, if every record before `position` is decided. It may
-    /// be behind a transaction's marker, which is not a record, so the worker never commits it.
+    /// Returns the offset before which the log needs no more work, if every record before `position` is decided. The
+    /// offset may be the one after a transaction's marker. A marker is not a record, so the worker never commits such
+    /// an offset.
     func reached(in partition: TopicPartition, decided position: Int64?) -> Int64? {
         partitions[partition].map { $0.reached(decided: position) } ?? position
     }
@@ -144,7 +145,7 @@ extension IntakeGate {
         return partitions.values[index].take(record, admission) ? .admitted : .pending
     }
 
-    /// Moves the partition's next offset behind `last`. The last taken record stands for the whole batch.
+    /// Makes the offset after `last` the partition's next offset. The last taken record stands for the whole batch.
     mutating func stepOver(to last: Int64, of partition: TopicPartition) { partitions[partition]?.came(to: last + 1) }
 
     /// Admits the first pending record, and returns it; nil if no record may begin now.
@@ -173,8 +174,8 @@ extension IntakeGate {
 
 extension IntakeGate {
     /// Returns the loop's next step.
-    /// - Parameter held: the places of retrying records and of the submissions behind them, which may stay taken for
-    ///   long.
+    /// - Parameter held: the places of retrying records and of the submissions that wait for them. These places may
+    ///   stay taken for long.
     mutating func turn(now: Double, held: WorkSlots.Places = WorkSlots.Places()) -> Turn {
         switch state {
         case .open:
@@ -216,7 +217,7 @@ extension IntakeGate {
     }
 
     /// Notes that the consumer resumed these partitions. Other partitions may still be paused, because deferred records
-    /// took all places. They wait for the next `resume`.
+    /// took all places. Those partitions wait for the next `resume`.
     mutating func resumed(_ resumed: [TopicPartition]) {
         for partition in resumed { partitions[partition]?.fetching = .running }
         if partitions.values.contains(where: { $0.fetching == .paused }) { state = .paused }
@@ -237,8 +238,8 @@ extension IntakeGate {
         partitions.filter { $0.value.fetching == .backlogged }.map(\.key)
     }
 
-    /// Returns whether the consumer must resume the partition; call `resumedBacklogged` after that. While all
-    /// partitions are paused, returns false, and the partition will resume with them.
+    /// Returns whether the consumer must resume the partition; call `resumedBacklogged` after that. Returns false while
+    /// all partitions are paused. The partition then resumes together with the others.
     mutating func mayResumeBacklogged(_ partition: TopicPartition, _ admission: CrashIsolation.Admission) -> Bool {
         guard let intake = partitions[partition], !intake.hasEnoughPending(for: admission) else { return false }
         if isPaused { partitions[partition]?.fetching = .paused }

@@ -1,5 +1,5 @@
 /// Limits the records in memory. When the window is full, the loop stops polling, and later pauses partitions. It
-/// resumes them when half of the places without retrying records are free.
+/// resumes the partitions when half of the places that retrying records do not take are free.
 struct IntakeWindow: Sendable {
     /// The most bytes of records in memory, in the whole process.
     static let maximumBytes = 64 * 1024 * 1024

@@ -4,12 +4,12 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Carries out what `CrashIsolation` decides, on the consumer's thread.
+/// Carries out the decisions of `CrashIsolation`, on the consumer's thread.
 final class IsolatedIntake {
     private let assignment: PartitionAssignment
     let intake: RecordIntake
     private let offsets: OffsetCommitter
-    /// The slots of work in memory. They also pause leasing, because nothing may be leased while records are isolated.
+    /// The slots of work in memory. They also pause leasing, because no row may be leased while records are isolated.
     private let slots: WorkSlots
     private let turn: IsolationTurn
     private let logger: Logger
@@ -53,7 +53,8 @@ final class IsolatedIntake {
         guard assignment.gate.isIdle else { return answerRequest(consumer) }
         if let partition = assignment.isolation.takeEnded() { ended(partition, consumer) }
         update()
-        // A commit under way could arrive later than the commit that names the record, and overwrite its metadata.
+        // An earlier commit could arrive after the commit that names the record, and overwrite the metadata of that
+        // commit.
         guard assignment.isolation.isActive, slots.isLeasingIdle, !offsets.isCommitUnderWay, turn.take(.submissions)
         else { return }
         switch assignment.isolation.next(among: candidates(consumer), now: WallClock.monotonicSeconds) {
@@ -87,7 +88,7 @@ final class IsolatedIntake {
     private func answerRequest(_ consumer: KafkaConsumer) {
         guard let request, !request.isOver else { return }
         if request.isAtWork { guard slots.isLeasingIdle, turn.take(.submissions) else { return } }
-        // A commit under way could arrive later than this commit, and overwrite its metadata.
+        // An earlier commit could arrive after this commit, and overwrite the metadata of this commit.
         guard !offsets.isCommitUnderWay else { return }
         self.request = nil
         let isDurable = accuse(isAtWork: request.isAtWork, consumer)
@@ -148,8 +149,8 @@ final class IsolatedIntake {
         intake.admit(record, to: state)
     }
 
-    /// Makes the record a dead letter. The sender gets no event, because receiptd must not reject a paying player for
-    /// its own fault.
+    /// Makes the record a dead letter. The sender gets no event, because receiptd must not reject a paying player for a
+    /// fault of receiptd.
     private func bury(_ offset: Int64, of partition: TopicPartition, deaths: Int) {
         let detail =
             "the process died \(deaths) times while only this record was in flight, "

@@ -7,9 +7,9 @@ import NamesAndTimes
 final class LossWait {
     private let assignment: PartitionAssignment
     private let preparation: PartitionPreparation
-    /// The number of takeovers, plus how often all partitions were given up.
+    /// The number of calls of `giveUp`. It identifies the last takeover.
     private var takeovers = 0
-    /// How often the ledger had seen the database fall back when the last takeover began.
+    /// The number of times that the ledger had seen the database fall back when the last takeover began.
     private(set) var fallBackCount = 0
     /// The time of the first takeover after the last fall back, in monotonic seconds; nil before the first fall back.
     private var fellBackAt: Double?
@@ -47,8 +47,8 @@ final class LossWait {
     /// Begins to restore lost claims, after partitions were taken over.
     /// - Parameter isRead: true if the database answered the takeover. If false, the losses are known when the first
     ///   partition is prepared.
-    /// - Returns: the task that restores the claims. It ends when they are restored, or when a later takeover cancels
-    ///   it.
+    /// - Returns: the task that restores the claims. The task ends when the claims are restored, or when a later
+    ///   takeover cancels the task.
     func begin(isRead: Bool) -> Task<Void, Never> {
         let entering = preparation.enterClaims()
         self.entering = entering

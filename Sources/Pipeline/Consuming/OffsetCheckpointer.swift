@@ -3,7 +3,7 @@ import Kafka
 import NamesAndTimes
 import Operations
 
-/// The owner of a partition's progress while the partition is assigned. Only its consumer's thread uses it.
+/// The owner of a partition's progress while the partition is assigned. Only the consumer's thread uses this object.
 protocol ProgressOwner: AnyObject {
     var progress: PartitionProgress { get set }
 }
@@ -58,8 +58,8 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
 /// Checkpoints that one SQL transaction writes.
 struct CheckpointBatch: Sendable {
     let topic: String
-    /// The database's history in which the checkpointed decisions were made; nil if there are none since the last
-    /// checkpoint.
+    /// The database's history in which the checkpointed decisions were made; nil if there are no decisions since the
+    /// last checkpoint.
     let decidedIn: DatabaseHistory?
     var writes: [TopicPartition: CheckpointWrite] = [:]
 
@@ -80,8 +80,8 @@ struct CheckpointLook: Sendable {
     }
 }
 
-/// Writes the partitions' checkpoints to the database. Each consumer loop has its own, on its own thread. A method that
-/// returns a `Restart` says that partitions must be read again from a lower offset.
+/// Writes the partitions' checkpoints to the database. Each consumer loop has a checkpointer of its own, and calls it
+/// on its own thread. If a method returns a `Restart`, the loop must read partitions again from a lower offset.
 struct OffsetCheckpointer: Sendable {
     let store: any OffsetCheckpoints
     let topic: String
@@ -181,7 +181,7 @@ struct OffsetCheckpointer: Sendable {
         for partition in leaving { isolation.leave(partition, departures: departures[partition.partition]) }
     }
 
-    /// Returns a look at the rows without a write under way; nil if there are none.
+    /// Returns a comparison of the rows without a write under way; nil if there are no such rows.
     func beginLook(_ owners: [TopicPartition: some ProgressOwner]) -> CheckpointLook? {
         var look = CheckpointLook(topic: topic)
         for (partition, owner) in owners {
@@ -190,7 +190,7 @@ struct OffsetCheckpointer: Sendable {
         return look.asked.isEmpty ? nil : look
     }
 
-    /// Reads the look's rows. Blocks for at most `seconds`. Returns nil if the database does not answer in time.
+    /// Reads the comparison's rows. Blocks for at most `seconds`. Returns nil if the database does not answer in time.
     func finish(_ look: CheckpointLook, seconds: Double) -> StoredCheckpoints? {
         wait(seconds: seconds) { [store] in try await look.read(from: store) }
     }

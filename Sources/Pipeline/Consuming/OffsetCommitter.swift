@@ -4,12 +4,12 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Carries out what `PartitionProgress` decides: writes checkpoints to the database, then commits their offsets in
+/// Carries out the decisions of `PartitionProgress`: writes checkpoints to the database, then commits their offsets in
 /// Kafka.
 ///
-/// It writes checkpoints each second in the background, and commits each second and after each checkpoint. It also
-/// commits the first offset of a new assignment, and finished records before a partition is revoked. Only the
-/// consumer's thread uses it.
+/// The committer writes checkpoints each second in the background, and commits each second and after each checkpoint.
+/// It also commits the first offset of a new assignment, and finished records before a partition is revoked. Only the
+/// consumer's thread uses the committer.
 final class OffsetCommitter {
     private let assignment: PartitionAssignment
     private let intake: RecordIntake
@@ -23,7 +23,7 @@ final class OffsetCommitter {
     private var checkpointsUnderWay = 0
     /// True if the database has a checkpoint whose offset may not be committed in Kafka yet.
     private var hasNewCheckpoints = false
-    /// When the commit whose result is unknown was sent, in monotonic seconds; nil if there is none.
+    /// The time of the commit that has no result yet, in monotonic seconds; nil if every commit has its result.
     private var commitSentAt: Double?
 
     init(
@@ -155,8 +155,8 @@ extension OffsetCommitter {
         assignment.restart(checkpointer.writeNow(owners, seconds: seconds))
     }
 
-    /// Commits partitions that are being revoked. Waits for the database, then for the broker. It is safe to commit
-    /// less than the decided records, but never more. Returns false if the broker did not answer.
+    /// Commits partitions that are being revoked. Waits for the database, then for the broker. A commit may cover less
+    /// than the decided records, but must never cover more. Returns false if the broker did not answer.
     @discardableResult
     func commitNow(_ leaving: [TopicPartition], _ consumer: KafkaConsumer, seconds: Double) -> Bool {
         guard assignment.restartReason == nil else { return true }

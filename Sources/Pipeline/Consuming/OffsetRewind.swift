@@ -24,8 +24,8 @@ public struct OffsetRewind: Sendable {
         self.log = log
     }
 
-    /// Why offsets did not move. If only some moved, that does no harm, because a worker starts at the lower of Kafka's
-    /// offset and the checkpoint.
+    /// The reason why offsets did not move. A partial move does no harm, because a worker starts at the lower of
+    /// Kafka's offset and the checkpoint.
     public enum Refusal: Error, Sendable {
         /// Kafka refuses the move, because workers of the group run.
         case groupHasMembers
@@ -36,12 +36,11 @@ public struct OffsetRewind: Sendable {
     /// The committed offset of one partition, and the offset that replaces it.
     public struct Move: Sendable, Equatable, CustomStringConvertible {
         public let partition: TopicPartition
-        /// The committed offset; nil if the group never committed, so that it starts at the earliest record anyway.
+        /// The committed offset; nil if the group never committed. The group then starts at the earliest record anyway.
         public let from: Int64?
         public let to: Int64?
 
-        /// Plans a move to `target`, but never forward, because records behind the committed offset are not decided
-        /// yet.
+        /// Plans a move to `target`, but never forward, because records after the committed offset are not decided yet.
         init(_ partition: TopicPartition, committed: Int64?, target: Int64) {
             self.partition = partition
             from = committed
@@ -85,8 +84,8 @@ public struct OffsetRewind: Sendable {
     /// Kafka's offset and the checkpoint, so the moves take effect when Kafka has them.
     ///
     /// - Parameter restoredSince: the time from which a restore of the database may have lost published decisions; nil
-    ///   if it lost none. With a time, workers grant a purchase that was refunded meanwhile and at once revoke the
-    ///   grant. They also leave a published grant with its player.
+    ///   if it lost none. After a move with such a time, workers grant a purchase that was refunded meanwhile, and
+    ///   revoke the grant at once. They also leave a published grant with its player.
     ///
     /// Throws a `Refusal` if workers of the group run, and the store's error if PostgreSQL cannot be reached.
     public func apply(_ moves: [Move], restoredSince: Timestamp? = nil) async throws {
@@ -94,8 +93,8 @@ public struct OffsetRewind: Sendable {
         for move in moves where move.count > 0 { marks[move.partition] = move.to.map { CommitMark(offset: $0) } }
         guard !marks.isEmpty else { return }
         if let restoredSince {
-            // The loss is stored first. If the command fails after the moves, a second run finds nothing to move and
-            // would not store it.
+            // The loss is stored first. If the command fails after the moves, a second run finds nothing to move, and
+            // would not store the loss.
             let before = Dictionary(
                 uniqueKeysWithValues: moves.compactMap { move in
                     move.count > 0 ? move.from.map { (move.partition.partition, $0) } : nil

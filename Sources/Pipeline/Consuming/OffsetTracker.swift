@@ -7,12 +7,12 @@ struct OffsetTracker: Sendable {
     private var isFinished: [Bool] = []
     /// The index before which every offset is finished. `admit` removes those offsets when there are many.
     private var head = 0
-    /// The offset behind the highest admitted offset; nil before the first.
+    /// The offset after the highest admitted offset; nil before the first record.
     private(set) var end: Int64?
 
     init() {}
 
-    /// The number of records behind the done prefix, finished or not.
+    /// The number of records after the done prefix, finished or not.
     var count: Int { offsets.count - head }
 
     /// The number of offsets in memory, including some of the done prefix.

@@ -9,12 +9,12 @@ final class PartitionAssignment {
     private(set) var partitions: [TopicPartition: AssignedPartition] = [:]
     var gate: IntakeGate
     var isolation = CrashIsolation(deathsOfDeadLetter: CrashHistory.deathsOfUnreadable)
-    /// Why the worker must leave the group and join it again; nil if it need not.
+    /// The reason for the worker to leave the group and join it again; nil if there is none.
     private(set) var restartReason: String?
     private var count: UInt64 = 0
     private var gauges: PartitionGauges
-    /// The gate for leases. It is open while the worker knows which decisions the database has lost, as far as it can
-    /// know.
+    /// The gate for leases. The gate is open while the worker knows the decisions that the database has lost, as far as
+    /// the worker can know them.
     private let parkedLeases: LeaseGate
 
     init(maximumInFlight: Int, parkedLeases: LeaseGate, metrics: ReceiptdMetrics) {
@@ -41,7 +41,7 @@ final class PartitionAssignment {
         count += 1
         let state = AssignedPartition(assignment: count, progress: progress, fallBackCount: fallBackCount)
         partitions[partition] = state
-        // A partition with an unknown start has no commit of its start to wait for.
+        // A partition with an unknown start need not wait for a commit of its start.
         gate.assign(partition, waitingFor: progress.start == nil ? [.preparation] : [.preparation, .startCommit])
         return state
     }
@@ -83,8 +83,8 @@ final class PartitionAssignment {
         isolation.admission(to: partition, awaitsProgress: partitions[partition]?.progress.awaitsProgress ?? false)
     }
 
-    /// Returns the offset before which the partition's log needs no more work. It may be behind a transaction's marker,
-    /// which is not a record, so the worker never commits it.
+    /// Returns the offset before which the partition's log needs no more work. The offset may be the one after a
+    /// transaction's marker. A marker is not a record, so the worker never commits such an offset.
     func reached(in partition: TopicPartition) -> Int64? {
         gate.reached(in: partition, decided: partitions[partition]?.progress.position)
     }
@@ -98,7 +98,7 @@ final class PartitionAssignment {
         partitions.commitsDue(of: candidates, isolation)
     }
 
-    /// How far each assigned partition is read, for the search for unreadable batches.
+    /// The read positions of the assigned partitions, for the search for unreadable batches.
     var readings: [TopicPartition: UnreadableBatchWatch.Reading] {
         var readings: [TopicPartition: UnreadableBatchWatch.Reading] = [:]
         for partition in partitions.keys {

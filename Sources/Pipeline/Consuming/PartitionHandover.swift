@@ -43,8 +43,8 @@ final class PartitionHandover {
 extension PartitionHandover {
     /// Takes partitions over, within `poll` and before librdkafka fetches. Returns the start of each partition that
     /// must start below Kafka's committed offset.
-    /// - Parameter isStopping: returns true if the worker stops and will fetch nothing. Then this queries neither the
-    ///   database for checkpoints nor the broker for the logs' ends.
+    /// - Parameter isStopping: returns true if the worker stops and will fetch nothing. This function then requests
+    ///   neither checkpoints from the database nor the logs' ends from the broker.
     func assigned(
         _ assigned: [TopicPartition], _ consumer: KafkaConsumer, isStopping: () -> Bool
     ) -> [TopicPartition: Int64] {
@@ -64,7 +64,7 @@ extension PartitionHandover {
             assignment.restart("the committed offsets cannot be read: \(error.name)")
             return [:]
         }
-        // If the database does not answer in time, the preparation reads again before the first record is admitted.
+        // If the database does not answer in time, the preparation reads the rows before the first record begins.
         let stored =
             isStopping() ? nil : preparation.checkpointer.read(assigned, seconds: PipelineLimits.durableReadSeconds)
         // The group waits meanwhile. If the broker does not answer in time, the worker continues without the logs'
@@ -84,7 +84,7 @@ extension PartitionHandover {
                 PartitionProgress.start(
                     committed: mark.offset, row: row, log: marks, lowered: lowerStarts[partition])
             }
-            // librdkafka would ask for the committed offset once more, and an error there leaves the partition unread.
+            // Without a start, librdkafka requests the committed offset. An error then leaves the partition unread.
             starts[partition] = start
             if let start, let mark, start < mark.offset {
                 lost[partition] = mark.offset
@@ -118,8 +118,8 @@ extension PartitionHandover {
 
     func claimsAreEntered(takeover: Int) { losses.claimsAreEntered(takeover: takeover) }
 
-    /// Stores up to which offsets decisions are lost. Call this before Kafka's offset goes back, because afterwards no
-    /// owner can see the loss. Returns false if the database does not answer.
+    /// Stores the offsets before which the database may have lost decisions. Call this before Kafka's offset goes back,
+    /// because afterwards no owner can see the loss. Returns false if the database does not answer.
     private func keep(_ lost: [TopicPartition: Int64]) -> Bool {
         guard !lost.isEmpty else { return true }
         for (partition, offset) in lost {
@@ -129,7 +129,7 @@ extension PartitionHandover {
     }
 
     /// Lets the partition's records begin, because its outbox is swept and its checkpoint is read. If the checkpoint is
-    /// below the start, all partitions are read again instead.
+    /// below the start, the worker reads all partitions again instead.
     func prepared(
         _ partition: TopicPartition, assignment number: UInt64, highestDecided: Int64?, _ stored: StoredCheckpoints
     ) {
@@ -139,7 +139,7 @@ extension PartitionHandover {
         let row = stored.checkpoints[partition.partition]
         if let restart = state.progress.rowWasRead(late: row) {
             // No record has been admitted. A seek could arrive before librdkafka's command to start fetching, as a
-            // pause could. So the worker joins the group again instead.
+            // pause could (see `IntakeGate.pausable`). So the worker joins the group again instead.
             lowerStarts[partition] = row?.nextOffset ?? 0
             return assignment.restart(restart)
         }
@@ -193,7 +193,7 @@ extension PartitionHandover {
 extension PartitionHandover {
     /// Hands over partitions, within `poll`. This worker owns them until the call returns, so this is its last chance
     /// to commit.
-    /// - Parameter handleInbox: handles the inbox's messages, and waits up to the given seconds for the first one.
+    /// - Parameter handleInbox: handles the inbox's messages, and waits up to the given seconds for the first message.
     func revoked(
         _ revoked: [TopicPartition], _ consumer: KafkaConsumer, lost: Bool, isStopping: Bool,
         handleInbox: (Double) -> Void
@@ -262,7 +262,7 @@ extension PartitionHandover {
     }
 
     /// Waits for checkpoints under way in the background, for at most `seconds`. Until a partition's checkpoint ends,
-    /// the partition gets no other, and none of its new offsets can be committed.
+    /// the partition gets no other checkpoint, and the worker can commit none of its new offsets.
     private func awaitCheckpoints(seconds: Double, handleInbox: (Double) -> Void) {
         let deadline = WallClock.monotonicSeconds + seconds
         while offsets.isCheckpointing, WallClock.monotonicSeconds < deadline {
@@ -271,8 +271,8 @@ extension PartitionHandover {
         }
     }
 
-    /// Finishes records in flight, commits, and leaves the group. It takes hardly longer than the grace period, even if
-    /// Kafka or the database is away, because the drain leaves time for the last commit.
+    /// Finishes records in flight, commits, and leaves the group. This takes hardly longer than the grace period, even
+    /// if Kafka or the database is away, because the drain leaves time for the last commit.
     func stop(_ consumer: KafkaConsumer, handleInbox: (Double) -> Void) {
         let started = WallClock.monotonicSeconds
         let grace = graceSeconds

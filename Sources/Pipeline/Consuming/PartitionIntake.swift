@@ -10,8 +10,8 @@ struct PartitionIntake: Sendable {
         case running
         /// The partition is paused with all others until the window has free places. The next state is `running`.
         case paused
-        /// The partition has enough pending records, and is paused by itself. The next state is `running`, or `paused`
-        /// if all partitions are.
+        /// The partition has enough pending records, and is paused alone. The next state is `running`, or `paused` if
+        /// all partitions are paused.
         case backlogged
     }
 
@@ -38,7 +38,7 @@ struct PartitionIntake: Sendable {
         phase = prerequisites.isEmpty ? .open : .waiting(for: prerequisites)
     }
 
-    /// The offset of the next record to read; nil before the first record and the log's end.
+    /// The offset of the next record to read; nil until the first record or the log's end comes.
     var next: Int64? { read.next }
 
     var isOpen: Bool { if case .open = phase { true } else { false } }

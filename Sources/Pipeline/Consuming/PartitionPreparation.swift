@@ -13,7 +13,7 @@ struct PartitionPreparation: Sendable {
 
     /// Prepares one partition. Before any new record begins, the task publishes decided events that an earlier owner
     /// may not have published. So each player's events keep their order after a fail-over. Then the task reads the
-    /// checkpoint and posts `prepared`. It retries until the database answers or the partition is revoked.
+    /// checkpoint and posts `prepared`. The task retries until the database answers or the partition is revoked.
     /// - Parameter entering: the task of `enterClaims`, which must end before the sweep begins.
     func start(
         _ partition: TopicPartition, assignment: UInt64, behind entering: Task<Void, Never>
@@ -46,8 +46,8 @@ struct PartitionPreparation: Sendable {
         Task { [claims] in await claims.finish() }
     }
 
-    /// Posts `claimsAreEntered` once the lost claims are restored. Nothing is leased before, because the claim of a
-    /// leased row's purchase may be lost.
+    /// Posts `claimsAreEntered` once the lost claims are restored. No row is leased before, because the database may
+    /// have lost the claim of the row's purchase.
     func tell(_ entering: Task<Void, Never>, takeover: Int) {
         Task { [inbox] in
             await entering.value

@@ -13,12 +13,12 @@ import PlantedFaults
 ///
 /// Decisions may be lost if the row does not have this owner's last write, or if a decision and its checkpoint are in
 /// different histories. Then the partition *restarts* at the lower of Kafka's committed offset and the database's
-/// checkpoint. The start of a partition may always be committed again, because an earlier owner committed everything
-/// before it.
+/// checkpoint. The worker may always commit the start of a partition again, because an earlier owner committed every
+/// offset before the start.
 ///
 /// The struct calls no other part: the consumer's thread passes events to its methods and carries out their results.
 struct PartitionProgress: Sendable {
-    /// Why the partition must be read again from the lower of Kafka's committed offset and the checkpoint.
+    /// The reason to read the partition again from the lower of Kafka's committed offset and the checkpoint.
     enum Restart: String, Sendable {
         case databaseFellBack = "PostgreSQL fell back to an earlier state, or another database answers"
         case otherHistory = "PostgreSQL was restarted, failed over or restored between a decision and its checkpoint"
@@ -50,7 +50,8 @@ struct PartitionProgress: Sendable {
     private var row: OffsetCheckpoint??
     /// The last offset that this owner checkpointed in this epoch; nil if there is none.
     private(set) var checkpointed: Int64?
-    /// The database's history in which records were decided since the last checkpoint was sent; nil if there were none.
+    /// The database's history in which records were decided since the last checkpoint was sent; nil if none was
+    /// decided.
     private var decidedIn: DatabaseHistory?
     private var pendingWrite: PendingWrite?
 
@@ -82,13 +83,14 @@ extension PartitionProgress {
     /// than the first commit, and the whole log is read again.
     /// - Parameters:
     ///   - row: the checkpoint; the outer nil if the database did not answer.
-    ///   - log: the first offset in the log, and the offset behind its last record; nil if the broker did not answer.
+    ///   - log: the first offset in the log, and the offset after its last record; nil if the broker did not answer.
     ///   - lowered: the highest offset at which the partition may start, if its last start was too high; otherwise nil.
     static func start(
         committed: Int64, row: OffsetCheckpoint??, log: (low: Int64, high: Int64)?, lowered: Int64? = nil
     ) -> Int64 {
         var checkpoint = row.map { $0?.nextOffset ?? 0 }
-        // The checkpoint is of an earlier topic: the database was restored to before the topic was created again.
+        // The checkpoint belongs to an earlier topic of this name: the database was restored to a time before the topic
+        // was created again.
         if let log, committed <= log.high, let known = checkpoint, known > log.high { checkpoint = 0 }
         guard let known = [checkpoint, lowered].compactMap({ $0 }).min(), known < committed else { return committed }
         return max(known, min(log?.low ?? known, committed))
@@ -98,13 +100,13 @@ extension PartitionProgress {
 // MARK: - Records
 
 extension PartitionProgress {
-    /// The offset behind the last admitted record, finished or not.
+    /// The offset after the last admitted record, finished or not.
     var end: Int64? { tracker.end }
 
-    /// Begins a new epoch if the record's offset is below `end`, and returns whether it did. In that case the topic was
-    /// deleted and created again, or was truncated, or librdkafka delivers records twice. No offset is committed until
-    /// the records admitted earlier are finished, because they may not come again. Call it before the record is
-    /// admitted.
+    /// Begins a new epoch if the record's offset is below `end`. Returns whether a new epoch began. The topic was then
+    /// deleted and created again, or was truncated, or librdkafka delivers records twice. The worker commits no offset
+    /// until the records admitted earlier are finished, because Kafka may not deliver them again. Call this before the
+    /// record is admitted.
     mutating func beginsNewEpoch(at offset: Int64) -> Bool {
         guard let end = tracker.end, offset < end else { return false }
         unfinishedOfEarlierEpochs += tracker.unfinishedCount
@@ -215,8 +217,8 @@ extension PartitionProgress {
         guard case .some(let expected) = row, found != expected, !PlantedFault.checkpointNotCompared.isPlanted
         else { return nil }
         guard let found, found.version > expected?.version ?? 0 else { return .databaseFellBack }
-        // The writer is this owner, whose write had no answer. Or it is the last owner, which wrote after this owner's
-        // read.
+        // The row's writer may be this owner, whose write had no answer. Or the writer is the last owner, which wrote
+        // after this owner's read.
         let isOwn = found.writer == writer
         let isPredecessors = expected?.writer != writer && (expected == nil || found.writer == expected?.writer)
         guard isOwn || isPredecessors else { return .otherOwner }

@@ -107,7 +107,7 @@ final class PlayerLanes: Sendable {
         state.withLock { _ in ticket.lane.secondsAtApple += seconds }
     }
 
-    /// Returns the sum of those seconds in the ticket's lane.
+    /// Returns the sum of the seconds that `noteAtApple` added in the ticket's lane.
     func secondsAtApple(_ ticket: Ticket) -> Double { state.withLock { _ in ticket.lane.secondsAtApple } }
 
     /// True if no player has a ticket.

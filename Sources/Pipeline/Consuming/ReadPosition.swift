@@ -1,11 +1,11 @@
-/// How far a partition is read. This may be behind the last record, because a log can end in a transaction's marker,
-/// which is not a record. librdkafka shows such an end only as the log's end.
+/// The offset up to which a partition is read. A log can end in a transaction's marker, which is not a record.
+/// librdkafka shows such an end only as the log's end. So this offset may be higher than the one after the last record.
 ///
 /// The worker never commits this offset, because it commits only decided records.
 struct ReadPosition: Sendable {
-    /// The offset of the next record to read; nil before the first record and the log's end.
+    /// The offset of the next record to read; nil until the first record or the log's end comes.
     private(set) var next: Int64?
-    /// The offset behind the last record that came; nil before the first.
+    /// The offset after the last record that came; nil before the first record.
     private var behindRecords: Int64?
 
     /// Notes a record, or a record that stands for a batch.

@@ -39,8 +39,8 @@ struct RecordIntake {
         return taken
     }
 
-    /// Takes a record without a value that stands for the whole batch. The worker publishes it as the batch's dead
-    /// letter, and the batch is done when the broker has acknowledged that.
+    /// Takes a record without a value that stands for the whole batch. The worker publishes this record as the batch's
+    /// dead letter. The batch is done when the broker has acknowledged the dead letter.
     func stepOver(_ batch: UnreadableBatches.Found, of partition: TopicPartition) {
         assignment[partition]?.unreadable[batch.first] = batch
         take(ConsumerRecord(topicPartition: partition, offset: batch.first))
@@ -66,7 +66,7 @@ struct RecordIntake {
     /// - Parameter known: the dead letter to make of the record instead of decoding it; nil to decode it.
     func admit(_ record: ConsumerRecord, to partition: AssignedPartition, as known: DeadLetter? = nil) {
         if partition.beginsNewEpoch(at: record.offset) {
-            // The offsets of another log are other records.
+            // The unreadable batches belong to the old log, except the batch that this record stands for.
             partition.unreadable = partition.unreadable.filter { $0.key == record.offset && record.value == nil }
             warnOfReset(record)
         }

@@ -6,7 +6,7 @@ import Operations
 
 /// Finds batches that librdkafka cannot read, and steps over them. Each consumer loop has a watch, on its own thread.
 final class UnreadableBatchWatch {
-    /// How far a partition is read.
+    /// The read position of a partition.
     struct Reading {
         /// The offset of the next record to read; nil if unknown.
         let next: Int64?
@@ -45,7 +45,7 @@ final class UnreadableBatchWatch {
 
     /// Handles the result of an examination, and looks for partitions that stand still. Call it about every second.
     /// - Parameters:
-    ///   - readings: how far each assigned partition is read.
+    ///   - readings: the read positions of the assigned partitions.
     ///   - stepOver: makes the batch a dead letter. If it returns false, the partition stays before the batch.
     func look(
         at readings: [TopicPartition: Reading], _ consumer: KafkaConsumer,

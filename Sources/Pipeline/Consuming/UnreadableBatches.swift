@@ -44,7 +44,8 @@ struct UnreadableBatches {
         if !failing.isEmpty { failing[partition] = nil }
     }
 
-    /// Notes a failure. Returns a suspicion to examine; nil if there is none, or if one is being examined.
+    /// Notes a failure. Returns a suspicion to examine; nil if there is none, or if another suspicion is being
+    /// examined.
     /// - Parameter next: the offset of the next record to read; nil if unknown.
     mutating func failed(_ place: KafkaError.Place, next: Int64?) -> Suspicion? {
         let partition = place.topicPartition
@@ -61,7 +62,7 @@ struct UnreadableBatches {
     /// every second.
     /// - Parameters:
     ///   - next: the offset of the next record to read; nil if unknown.
-    ///   - end: the offset behind the last record; nil if unknown.
+    ///   - end: the offset after the last record; nil if unknown.
     ///   - mayCome: true if this worker accepts records of the partition now.
     mutating func look(
         at partition: TopicPartition, next: Int64?, end: Int64?, mayCome: Bool, now: Double

@@ -3,7 +3,8 @@ import Kafka
 
 /// An admitted record, with the consumer's facts about it. A class, because each step of the submission reads it.
 final class AdmittedRecord: Sendable {
-    /// Has no value if the decoder made a submission of the value, because the submission then has the same data.
+    /// The record. It has no value if the decoder made a submission of the value, because the submission has the same
+    /// data.
     let record: ConsumerRecord
     let decoded: SubmissionDecoder.Decoded
     /// The approximate size of the record with its value in memory, in bytes. The window counts it.
@@ -12,14 +13,14 @@ final class AdmittedRecord: Sendable {
     let ticket: PlayerLanes.Ticket?
     /// The number of the partition's assignment. A record of an older assignment does not move offsets.
     let assignment: UInt64
-    /// How often offsets had gone back under this assignment when the record was admitted.
+    /// The number of times that offsets had gone back under this assignment when the record was admitted.
     let epoch: Int
-    /// True if the submission may have been decided before. False if the record's offset is above every decided offset
-    /// of its partition.
+    /// True if a worker may have decided the submission before. False if the record's offset is above every decided
+    /// offset of its partition.
     let mayBeRedelivered: Bool
     /// True if the database was restored to an earlier state, and may have lost a published decision on the record.
     let isDecidedAgain: Bool
-    /// How often the ledger had seen the database fall back when the partition was assigned.
+    /// The number of times that the ledger had seen the database fall back when the partition was assigned.
     let fallBackCount: Int
     /// True if the record is isolated: nothing else is in flight, and a death of the process counts against the record.
     let isIsolated: Bool

@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// Runs checks of receipts that receiptd rejected without a request to Apple. If Apple changes its receipts, receiptd
-/// may misread them. A stopping process cancels its checks.
+/// Runs the checks, with Apple, of receipts that receiptd rejected without a request to Apple. A check can show that
+/// receiptd misreads receipts, for example because Apple changed their format. A stopping process cancels its checks.
 final class LocalRefusalChecks: Sendable {
     private struct State {
         var sampling: RefusalSampling

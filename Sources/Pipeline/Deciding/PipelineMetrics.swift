@@ -54,7 +54,7 @@ final class PipelineMetrics: Sendable {
         all.submissionDuration.observe(Double(max(0, now.milliseconds - recordedAt.milliseconds)) / 1000)
     }
 
-    /// Counts one event. Called by itself for an event that belongs to no submission.
+    /// Counts one event. For an event that belongs to no submission, callers call only this function.
     func published(_ event: OutcomeEvent) {
         let counter =
             outcomes[event.kind]?[event.reason]

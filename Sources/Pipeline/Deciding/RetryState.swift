@@ -33,7 +33,7 @@ final class RetryState {
         further = FurtherAnswers(history.lookUps)
     }
 
-    /// When the submission was first tried or parked; nil before its first try ends.
+    /// The time at which the worker first tried or parked the submission; nil before the first try ends.
     var takenAt: Timestamp? { history.firstFailureAt }
 
     /// True if an earlier try of the submission failed, or if it was parked.
@@ -41,9 +41,9 @@ final class RetryState {
 
     var hasFailed: Bool { history.failures > 0 }
 
-    /// Returns how often Apple gave the doubtful answer before. Returns 0 for a parked submission that is not due yet:
-    /// the submission's tries must spread over `RETRY_DOUBT_SECONDS`, even if another submission of the same proof asks
-    /// Apple earlier.
+    /// Returns the number of earlier doubtful answers with this reason. Returns 0 for a parked submission that is not
+    /// due yet. The submission's tries must spread over `RETRY_DOUBT_SECONDS`, even if the worker asks Apple earlier
+    /// for another submission of the same proof.
     func doubts(_ reason: Reason) -> Int {
         if let leased = item.parked, !leased.isDue { 0 } else { history.doubts[reason, default: 0] }
     }

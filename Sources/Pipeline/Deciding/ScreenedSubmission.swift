@@ -37,7 +37,7 @@ struct ProofAnswer: Sendable {
         if case .genuine(let receipt) = answer { receipt } else { nil }
     }
 
-    /// Why the receipt belongs to another app; nil if it belongs to this app.
+    /// The cause if the receipt belongs to another app; nil if it belongs to this app.
     var foreignness: Cause? { receipt.flatMap(terms.app.foreignness) }
 
     /// Returns the environment of the purchases: the receipt's, otherwise the proof's.
@@ -45,7 +45,9 @@ struct ProofAnswer: Sendable {
         receipt?.environment ?? proof.content?.environment ?? .production
     }
 
-    /// Returns the refunds in Apple's answers that `verdict` does not decide purchase by purchase.
+    /// Returns the refunds in Apple's answers to the further requests. If `verdict` rejects the whole submission, adds
+    /// the refunded purchases of the receipt, because they get no verdicts of their own. Adds none if the receipt
+    /// belongs to another app.
     func revocations(besides verdict: Verdict) -> [NotifiedTransaction] {
         guard case .whole(let reason, let purchases) = verdict, reason != .foreignApp, let receipt else {
             return revoked

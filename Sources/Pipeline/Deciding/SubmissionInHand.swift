@@ -8,11 +8,11 @@ import Synchronization
 /// all steps. A record that is not a submission becomes a dead letter at once.
 final class SubmissionInHand: Sendable {
     let origin: Origin
-    /// When the submission came into memory, in monotonic seconds.
+    /// The time at which the submission came into memory, in monotonic seconds.
     let since = WallClock.monotonicSeconds
     let work: WorkInHand
-    /// How often the ledger had seen the database fall back when the submission was taken, or earlier. If the database
-    /// fell back again since, the submission's decision is void.
+    /// The number of times that the ledger had seen the database fall back when the worker took the submission, or
+    /// earlier. If the database fell back again since, the submission's decision is void.
     let fallBackCount: Int
 
     private struct State {
@@ -62,8 +62,8 @@ final class SubmissionInHand: Sendable {
 }
 
 extension SubmissionInHand {
-    /// Where the submission came from. Without a verdict, a record waits in memory or is parked, and a parked
-    /// submission is parked again.
+    /// The source of the submission. Without a verdict, a submission from a record waits in memory or is parked. A
+    /// parked submission without a verdict is parked again.
     enum Origin: Sendable {
         case record(AdmittedRecord)
         /// The submission was parked, and then leased. Boxed, because this is rare.
@@ -88,7 +88,7 @@ extension SubmissionInHand {
         if case .record(let admitted) = origin { admitted.isSetAside } else { false }
     }
 
-    /// True if the submission may have been decided before.
+    /// True if a worker may have decided the submission before.
     var mayBeRedelivered: Bool {
         switch origin {
         case .record(let admitted): admitted.mayBeRedelivered
@@ -112,7 +112,7 @@ extension SubmissionInHand {
         }
     }
 
-    /// Returns the fields, with the trace id if the sender gave one.
+    /// Returns the fields, with the trace id if the sender gave a trace context.
     func traced(_ fields: Logger.Fields) -> Logger.Fields {
         var fields = fields
         if let id = traceparent.flatMap(TraceParent.traceID) { fields[.traceID] = "\(id)" }

@@ -2,7 +2,7 @@ import Fulfillment
 import Kafka
 import Operations
 
-/// How a submission's work ends before the request to Apple. Boxed, so that it takes no memory in the thousands of
+/// The end of a submission's work before the request to Apple. Boxed, so that it takes no memory in the thousands of
 /// submissions that wait for Apple.
 indirect enum EarlyExit: Sendable {
     case deadLetter(DeadLetter, of: ConsumerRecord)

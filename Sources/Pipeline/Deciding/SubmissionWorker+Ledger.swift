@@ -24,7 +24,7 @@ extension SubmissionWorker {
     }
 
     /// Records the verdict, and returns its events once they are durable. If the submission's Kafka record was decided
-    /// before, returns that decision's events. Returns none if PostgreSQL refuses the data: the submission is
+    /// before, returns that decision's events. If PostgreSQL refuses the data, returns no events, and the submission is
     /// parked.
     func record(
         _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer

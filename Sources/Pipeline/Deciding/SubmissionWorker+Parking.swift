@@ -22,7 +22,7 @@ extension SubmissionWorker {
     }
 
     /// Counts and logs a submission that is set aside. Its sender gets no event, because receiptd must not reject a
-    /// paying player for its own fault.
+    /// paying player for a fault of receiptd.
     private func noteSetAside(_ item: SubmissionInHand) {
         metrics.all.incidents.note(.crashed, of: "a record")
         logger.error(

@@ -37,8 +37,8 @@ extension SubmissionWorker {
         traffic.refused(submission, for: refusal, by: event)
     }
 
-    /// If the record was decided before, publishes the events of that decision again. Returns true if it was, or if its
-    /// submission waits in PostgreSQL.
+    /// If the record was decided before, publishes the events of that decision again, and returns true. Also returns
+    /// true if the record's submission waits in PostgreSQL.
     func isAnsweredAgain(_ item: SubmissionInHand, _ proof: Digest256) async throws(Abandoned) -> Bool {
         guard item.mayBeRedelivered else { return false }
         let query = RecallQuery(

@@ -6,8 +6,8 @@ import Operations
 /// Checks whether Apple agrees with local refusals. For a few receipts, the worker sends a request to Apple after the
 /// rejection is published.
 extension SubmissionWorker {
-    /// Checks a refusal in a task of its own. The rejection stands, and the commit of the record's offset does not
-    /// wait.
+    /// Checks a refusal in a task of its own. The rejection stands, and the commit of the record's offset does not wait
+    /// for the check.
     func checkLater(_ submission: Submission, of item: SubmissionInHand, after refusal: Refusal) {
         // A suspect's refusal is not checked, because only the suspect's own task may set whether it is at work.
         guard Suspected.work == nil, !item.isParked, refusals.isDue, !refusal.cause.isOfEnvelope,
@@ -35,7 +35,7 @@ extension SubmissionWorker {
     }
 
     /// Decides the submission again, from Apple's answer. Publishes a grant or a hold, but no rejection, because the
-    /// first decision already published one.
+    /// first decision already published a rejection.
     private func decideAgain(_ screened: ScreenedSubmission, by answer: ProofAnswer) async throws(Abandoned) {
         let retries = RetryState(of: screened.item, in: parking)
         defer { retries.end() }

@@ -76,7 +76,8 @@ public final class SubmissionWorker: Sendable {
                 return try await parkUntried(screened, blockedBy: nil)
             }
             if !lanes.isFirst(ticket) { try await waitForTurn(ticket, bytes: admitted.byteCount, of: item) }
-            // The predecessor may have been abandoned, which made this submission the first of its player.
+            // The predecessor may have been abandoned, which made this submission the first in its lane. If this
+            // submission is abandoned too, its work ends here.
             try item.work.checkAbandonment()
         }
         clock.mark(.turn)
@@ -104,8 +105,8 @@ public final class SubmissionWorker: Sendable {
         if let ticket = item.ticket { lanes.noteAtApple(ticket, seconds: max(0, secondsForApple - start)) }
     }
 
-    /// Decides the submission. Returns the events to publish, which are empty if the submission waits durably. Sends no
-    /// request to Apple if the proof is enough.
+    /// Decides the submission. Returns the events to publish; none if the submission waits durably. Sends no request to
+    /// Apple if the proof is enough.
     ///
     /// Thousands of submissions wait in this function, each for as long as Apple takes. So each part that only computes
     /// is a synchronous function, whose values take no memory during the wait.

@@ -5,13 +5,13 @@ import Operations
 /// A table whose rows become due. Each row is a small piece of work, for example one request to Apple.
 ///
 /// `leaseDue` writes the lease before the try. If the process dies during the try, perhaps because of the row, the row
-/// is due again when the lease ends, and the worker continues with other rows. If a lease ended without a result, the
+/// is due again when the lease ends. Meanwhile workers continue with other rows. If a lease ended without a result, the
 /// row's next lease is longer, up to a limit. Only the leases of parked submissions and of notification histories keep
 /// their length.
 ///
-/// `ParkedSource` is an example. The SQL transaction of a verdict deletes the row. Without a verdict,
-/// `SubmissionWorker.putBack` sets the next due time, or ends the lease of a row that was leased only because it has the
-/// proof of a due row. `ParkedSubmissions` declares these calls.
+/// `ParkedSource` is an example. The SQL transaction that stores a verdict deletes the row. Without a verdict,
+/// `SubmissionWorker.putBack` sets the next due time. If a row was leased only because it has the proof of a due row,
+/// `putBack` only ends the lease. `ParkedSubmissions` declares these calls.
 ///
 /// Parked submissions and holds are `IsolatingWork`, for which `SuspectTurns` finds the row that kills its worker.
 protocol DueWork: Sendable {
@@ -25,16 +25,16 @@ protocol DueWork: Sendable {
     var isWanted: Bool { get }
     /// The mean seconds between two queries of the table. Each pause is random, from half to one and a half times this.
     var lookSeconds: Double { get }
-    /// The seconds that one try may take, including its wait for a turn at Apple; nil if a try ends by itself.
+    /// The seconds that one try may take, including its wait for a turn at Apple; nil if the work itself ends a try.
     var trySeconds: Double? { get }
-    /// True if a successful lease ends the failure of `failingPart`; false if only a try can end it.
+    /// True if a successful lease ends the failure of `failingPart`; false if only a try can end this failure.
     var isWellOnceLeased: Bool { get }
 
     /// Returns the loop's next step.
     func nextTurn() async -> DueTurn<Item>
 
-    /// Leases up to `limit` due rows, oldest first, for longer than `trySeconds`. `ParkedSource` may lease as many other
-    /// rows with the same proofs. Throws if PostgreSQL cannot be reached.
+    /// Leases up to `limit` due rows, oldest first, for longer than `trySeconds`. `ParkedSource` may also lease up to
+    /// `limit` other rows with the same proofs. Throws if PostgreSQL cannot be reached.
     func leaseDue(limit: Int) async throws -> DueBatch<Item>
 
     /// Tries one row, and returns once the result is durable. Throws `Abandoned` if the task is cancelled, because the
@@ -53,8 +53,8 @@ protocol DueWork: Sendable {
     /// if PostgreSQL cannot be reached.
     func release(_ item: Item) async throws
 
-    /// Stores whether a death of the process counts against an isolated row. It counts while the row is at work, not
-    /// while the row waits. Does nothing if the lease is over. Throws if PostgreSQL cannot be reached.
+    /// Stores whether a death of the process counts against an isolated row. A death counts while the row is at work,
+    /// not while the row waits. Does nothing if the lease is over. Throws if PostgreSQL cannot be reached.
     func accuse(_ item: Item, isAtWork: Bool) async throws
 }
 
@@ -140,7 +140,7 @@ extension RetryDelay {
 enum DueWorkLimits {
     /// The seconds between two queries of the table. No player waits for these rows.
     static let lookSeconds = 2.0
-    /// The seconds between two checks for a free place while all are taken.
+    /// The seconds between two checks for a free place while all places are taken.
     static let busySeconds = 0.05
     /// The seconds that one try may take, including its wait for a turn at Apple.
     static let trySeconds = 50.0

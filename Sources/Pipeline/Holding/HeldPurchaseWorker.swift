@@ -3,8 +3,8 @@ import NamesAndTimes
 import Operations
 
 /// Ends holds: requests a held purchase from Apple again, judges it, and settles it. Without a verdict the purchase
-/// stays held. Apple called the purchase genuine before, so a doubtful answer never ends the hold: the worker tries
-/// again later.
+/// stays held. Apple called the purchase genuine before, so a doubtful answer does not end the hold: the worker tries
+/// again later. The exception is an expired subscription, which ends the hold after several tries.
 ///
 /// `work` returns once the event is published, or once the hold waits durably for its next try. It throws `Abandoned`
 /// if the database will return the hold again.
@@ -80,8 +80,8 @@ struct HeldPurchaseWorker: Sendable {
             isDecidedAgain: hold.isDecidedAgain
         ).judge(
             answer.answer, besides: further,
-            // A hold has no count of doubtful answers. Only an expired subscription ends a hold, and for that the tries
-            // count.
+            // A hold has no count of doubtful answers. The only doubtful answer that may end a hold is an expired
+            // subscription. Its count is the number of the hold's tries.
             doubts: { $0 == .subscriptionExpired ? hold.tries : 0 })
     }
 
@@ -100,7 +100,7 @@ struct HeldPurchaseWorker: Sendable {
     }
 
     /// Settles the hold, and publishes its event unless the purchase stays held. If the database refuses the result,
-    /// the hold is tried again later.
+    /// the worker tries the hold again later.
     private func settle(_ decision: HoldDecision) async throws(Abandoned) {
         let event: OutcomeEvent?
         do {

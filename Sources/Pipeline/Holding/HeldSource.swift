@@ -3,8 +3,9 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Leases held transactions whose hold may end: an operator released it, it is due for another try, or an older catalog
-/// decided it. A hold with three leases that ended without a result is a suspect, as with parked submissions.
+/// Leases holds that may end: an operator released the hold, the hold is due for another try, or a worker last judged
+/// the hold under an older catalog. A hold with three leases that ended without a result is a suspect, as with parked
+/// submissions.
 struct HeldSource: IsolatingWork {
     let part = Health.Part.heldLoop
     let failingPart = FailingPart.holds
@@ -29,18 +30,19 @@ struct HeldSource: IsolatingWork {
             setAside: countSetAside)
     }
 
-    /// Leases a suspect. If the newest catalog cannot end its hold, stores that it stays held, and returns none.
+    /// Leases a suspect. If the newest catalog cannot end the hold, stores that the purchase stays held, and returns
+    /// `none`.
     private func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
         let lease = try await worker.holds.leaseSuspect(catalogVersion: catalog.version)
         guard case .isolated(let hold) = lease, let reason = reasonToStay(hold, under: catalog) else { return lease }
-        // Without this, if the process dies before `keepHeld`, the next lease counts a death against the hold.
+        // Without this call, the next lease would count a death against the hold if the process died before `keepHeld`.
         await SuspectTurns.clear { try await worker.holds.clearSuspicion(of: hold) }
         try await worker.holds.keepHeld([(hold, reason)], catalogVersion: catalog.version)
         return .none
     }
 
-    /// Leases due holds. If the newest catalog cannot end a hold, stores that it stays held, without a request to
-    /// Apple.
+    /// Leases due holds. If the newest catalog cannot end a hold, stores that the purchase stays held, without a
+    /// request to Apple.
     func leaseDue(limit: Int) async throws -> DueBatch<HeldInHand> {
         let catalog = worker.catalog()
         let leased = try await worker.holds.leaseDue(catalogVersion: catalog.version, limit: limit)
@@ -71,7 +73,7 @@ struct HeldSource: IsolatingWork {
             open, by: \.identity, isFull: isFull, inHand: HeldInHand.init(_:sharing:))
     }
 
-    /// Returns why the hold stays; nil if it may end.
+    /// Returns the reason why the purchase stays held; nil if the hold may end.
     private func reasonToStay(_ hold: LeasedHold, under catalog: Catalog) -> Reason? {
         CrashPoint.judging(hold.transactionID)
         if case .stays(let reason) = hold.outlook(under: catalog, now: WallClock.now) { return reason }
@@ -87,8 +89,8 @@ struct HeldSource: IsolatingWork {
     func accuse(_ item: HeldInHand) async throws { try await worker.holds.accuse(item.hold) }
     func clear(_ item: HeldInHand) async throws { try await worker.holds.clearSuspicion(of: item.hold) }
 
-    /// Counts and logs a hold that is set aside. Its player gets no event, because receiptd must not reject
-    /// a paying player for its own fault.
+    /// Counts and logs a hold that is set aside. Its player gets no event, because receiptd must not reject a paying
+    /// player for a fault of receiptd.
     private func countSetAside(_ purchase: SetAsidePurchase) {
         worker.desk.metrics.all.crashedPurchases.with("held").increment()
         worker.desk.metrics.all.incidents.note(.crashed, of: "a held purchase")

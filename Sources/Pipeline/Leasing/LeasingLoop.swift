@@ -28,7 +28,7 @@ final class LeasingState: Sendable {
     var underWay: Int { count.load(ordering: .sequentiallyConsistent) }
 
     fileprivate var isIdle: Bool {
-        // This reads the turn first. A turn counts its leased rows in `underWay` before it ends.
+        // This must read `isInTurn` first, because a turn counts its leased rows in `underWay` before the turn ends.
         !isInTurn.load(ordering: .sequentiallyConsistent) && underWay == 0
     }
 
@@ -54,7 +54,7 @@ extension LeasingLoop {
     /// Stops leasing, cancels work that waits for Apple, and waits a while for work in the database.
     func stop() async {
         cancel()
-        // The wait has a deadline of its own. Otherwise, if PostgreSQL cannot be reached, the process would stop late.
+        // The wait has a deadline of its own. Without it, the process would stop late if PostgreSQL cannot be reached.
         let deadline = WallClock.monotonicSeconds + PipelineLimits.leaseDrainSeconds
         while !state.isIdle, WallClock.monotonicSeconds < deadline { await BlockingWork.pause(seconds: 0.05) }
         health.retire(part)

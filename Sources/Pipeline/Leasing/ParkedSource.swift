@@ -14,8 +14,8 @@ struct ParkedInHand: Sendable {
     }
 }
 
-/// Leases parked submissions that are due. If a submission's lease ended without a result, the submission may have
-/// killed the process. It is then a suspect, and the worker leases suspects one at a time.
+/// Leases parked submissions that are due. A submission with three leases that ended without a result may have killed
+/// the process. The submission is then a suspect, and the worker leases suspects one at a time.
 struct ParkedSource: IsolatingWork {
     let part = Health.Part.parkedLoop
     let failingPart = FailingPart.parked
@@ -71,7 +71,7 @@ struct ParkedSource: IsolatingWork {
     func clear(_ item: ParkedInHand) async throws { try await parking.store.clearSuspicion(of: item.leased) }
 
     /// Counts and logs a submission that is set aside. Its sender gets no event, because receiptd must not reject a
-    /// paying player for its own fault.
+    /// paying player for a fault of receiptd.
     private func countSetAside(_ submission: SetAsideSubmission) {
         worker.metrics.all.parkings.with(ParkingReason.crashed.rawValue).increment()
         worker.metrics.all.incidents.note(.crashed, of: "a parked submission")

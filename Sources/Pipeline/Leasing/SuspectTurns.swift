@@ -40,7 +40,7 @@ final class SuspectTurns: Sendable {
             return .due
         }
         guard parking.slots.beginIsolating(for: part) else { return .nothing }
-        // Other rows are leased before the next suspect, so that suspects do not delay them for long.
+        // Other rows are leased before the next suspect, so that suspects do not delay the other rows for long.
         nextLook.putOff(seconds: PipelineLimits.suspectSpacingSeconds)
         do {
             switch try await lease() {

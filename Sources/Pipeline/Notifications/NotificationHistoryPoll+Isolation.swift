@@ -5,8 +5,8 @@ import Operations
 import Synchronization
 
 /// Isolates notifications of Apple's history that kill the process. After several leases of a history without progress,
-/// the worker takes each notification with nothing else in flight. Before that it writes the notification's name to the
-/// database.
+/// the worker takes each notification with nothing else in flight. Before it takes a notification, it writes the
+/// notification's name to the database.
 extension NotificationHistoryPoll {
     /// The seconds between two checks whether this member has the turn.
     private static let turnLookSeconds = 0.02

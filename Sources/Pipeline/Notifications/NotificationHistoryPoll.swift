@@ -10,7 +10,7 @@ public struct NotificationHistorySource: Sendable {
     public let places: any HistoryPlaces
     /// The seconds between two rounds of one app; 0 means no rounds.
     public let seconds: Double
-    /// How many days back the first round reads.
+    /// The number of past days that the first round reads.
     public let days: Int
 
     public init(queries: any StoreQueries, places: any HistoryPlaces, seconds: Double, days: Int) {
@@ -22,10 +22,10 @@ public struct NotificationHistorySource: Sendable {
 }
 
 /// Requests from Apple the notifications that Apple tried to send. So a notification that never reached the topic has
-/// the same effect as one that did.
+/// the same effect as a notification that did.
 ///
 /// The place in a history moves page by page, after a page's effects are durable, and only in the database that has
-/// these effects. A fail-over that loses the latest effects also loses the place behind them. To take a page again does
+/// these effects. A fail-over that loses the latest effects also loses the place after them. To take a page again does
 /// no harm.
 struct NotificationHistoryPoll: DueWork {
     let part = Health.Part.historyLoop
@@ -66,7 +66,7 @@ struct NotificationHistoryPoll: DueWork {
     var isWanted: Bool { source.seconds > 0 }
 
     /// Leases the due histories that no replica has leased. Each history is a group of its own, so a long or slow
-    /// history does not delay another.
+    /// history does not delay another history.
     func leaseDue(limit: Int) async throws -> DueBatch<HistoryRound> {
         var batch = DueBatch<HistoryRound>()
         for (context, scope) in histories(of: worker.catalog()) where batch.count < limit && rounds.begin(scope) {
@@ -125,7 +125,7 @@ struct NotificationHistoryPoll: DueWork {
     }
 
     func release(_ round: HistoryRound) async throws {
-        // The try may not have begun.
+        // `work`, which also ends the round, may not have begun.
         rounds.ended(round.scope)
         try await source.places.release(round.place, dueAfterSeconds: 0)
     }
@@ -136,7 +136,8 @@ struct NotificationHistoryPoll: DueWork {
         var from = place.start(days: source.days)
         var sparse = 0
         while let window = unfinished?.window ?? place.window(from: from, sparse: sparse) {
-            // The page behind the last page that an earlier reader finished. Nil after Apple has answered for it.
+            // The token of the page after the last page that an earlier reader finished. Nil after Apple has answered
+            // with this page.
             var resumed = unfinished?.token
             var page: String?
             unfinished = nil
@@ -217,7 +218,7 @@ struct NotificationHistoryPoll: DueWork {
         return Set([history].compactMap(\.self))
     }
 
-    /// Makes a record for a notification that did not come from one.
+    /// Makes a record for a notification that did not come from a record.
     func received(_ body: [UInt8]) -> ReceivedNotification {
         let place = TopicPartition(topic: worker.source.topic, partition: Self.partition)
         return ReceivedNotification(
@@ -230,7 +231,7 @@ struct NotificationHistoryPoll: DueWork {
     }
 }
 
-/// A leased history: the place from which the worker continues, and what it needs to send requests to Apple.
+/// A leased history: the place from which the worker continues, and the context of the worker's requests to Apple.
 final class HistoryRound: Sendable {
     let context: StoreQueryContext
     let scope: HistoryScope

@@ -9,7 +9,7 @@ import Synchronization
 /// nothing else, and keeps only the ids of stored notifications. If it refuses a notification, Apple posts the
 /// notification again.
 public final class NotificationIntake: Sendable {
-    /// The most records of librdkafka that no broker has acknowledged.
+    /// The most records in librdkafka that no broker has acknowledged.
     static let maximumOutstanding = 1_000
 
     private let topic: String
@@ -45,9 +45,9 @@ public final class NotificationIntake: Sendable {
             properties: producerProperties, topic: topic, health: health, voice: voice, logger: logger)
     }
 
-    /// Watches the broker and the topic until its task is cancelled. A broker's answer also ends the failure of posts.
-    /// Otherwise only a post could end it, and a load balancer that reads `/readyz` sends no posts to a process that is
-    /// not ready.
+    /// Watches the broker and the topic until its task is cancelled. A broker's answer also ends a failure that a post
+    /// reported. Otherwise only a post could end this failure. But a load balancer that reads `/readyz` sends no posts
+    /// to a process that is not ready.
     public func watch() async {
         async let topicWatch: Void = TopicWatch.run(
             topics: [WatchedTopic(name: topic, isNeeded: true)], properties: properties,
@@ -60,7 +60,7 @@ public final class NotificationIntake: Sendable {
         await topicWatch
     }
 
-    /// Closes the producer. Returns when a broker has acknowledged each record under way, or their time is over.
+    /// Closes the producer. Returns when a broker has acknowledged each record under way, or the record's time is over.
     public func close() async {
         await withCheckedContinuation { continuation in
             // The call waits for the producer's thread.
@@ -145,7 +145,7 @@ public final class NotificationIntake: Sendable {
                 return waiting.end(.kafka(error))
             }
             // If the acknowledgement comes later, Apple posts the notification again, and the topic has two records of
-            // it. The workers count only one.
+            // the notification. The workers count only one of the records.
             waiting.giveUp(afterSeconds: acknowledgementSeconds)
         }
     }
@@ -186,7 +186,7 @@ public final class NotificationIntake: Sendable {
     }
 }
 
-/// Why a part of a notification is invalid.
+/// The fault of an invalid part of a notification.
 private enum PartFault {
     case unusable(String)
     case notProvable(String)

@@ -1,11 +1,11 @@
 import Fulfillment
 import Kafka
 
-/// The topic of Apple's notifications, and what the worker needs to process them.
+/// The topic of Apple's notifications, and the parts with which the worker processes them.
 public struct NotificationSource: Sendable {
     public let topic: String
-    /// The properties of the topic's consumer. Each batched topic has its own consumer group: members of one group with
-    /// different topics would cause rebalances for one another.
+    /// The properties of the topic's consumer. Each batched topic has its own consumer group. Members of one group that
+    /// read different topics would cause needless rebalances.
     public let consumerProperties: KafkaProperties
     public let parser: any NotificationParser
     public let notices: any NoticeLedger

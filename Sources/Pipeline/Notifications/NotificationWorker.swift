@@ -6,7 +6,7 @@ import Operations
 
 /// A notification, from the topic or from Apple's history.
 struct ReceivedNotification: Sendable {
-    /// The notification's record. For a notification from Apple's history, the worker makes one up.
+    /// The notification's record. For a notification from Apple's history, the worker makes up a record.
     let record: ConsumerRecord
     let source: PurchaseSource
 }
@@ -121,7 +121,8 @@ struct NotificationWorker: Sendable {
         }
     }
 
-    /// The types of notifications that take a purchase back or return it. The game server must learn of each.
+    /// The types of notifications that take a purchase back or return it. The game server must learn of every such
+    /// change.
     private static let takingBack: Set<String> = ["REFUND", "REVOKE", "REFUND_REVERSED"]
 
     private func noteUnknownApp(_ notice: StoreNotice, _ catalog: Catalog) {

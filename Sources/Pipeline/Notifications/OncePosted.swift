@@ -18,7 +18,7 @@ final class OncePosted<Failure: Sendable>: Sendable {
 
     private struct State {
         var stored: Set<String> = []
-        /// The ids of `stored`, in order of arrival. When it is full, it is a ring that starts at `oldest`.
+        /// The ids of `stored`, in order of arrival. When the array is full, it is a ring that starts at `oldest`.
         var order: [String] = []
         var oldest = 0
         /// The tasks that wait for an earlier post with the same id.
@@ -41,7 +41,7 @@ final class OncePosted<Failure: Sendable>: Sendable {
         self.maximum = maximum
     }
 
-    /// Stores a post. Later posts with its id wait for the first one, and get its result.
+    /// Stores a post. Later posts with its id wait for the first post, and get the first post's result.
     /// - Parameter store: stores the record. Returns nil when the broker has acknowledged it.
     func once(_ id: String, _ store: () async -> Failure?) async -> Storing {
         if case .ended(let storing) = await turn(of: id) { return storing }

@@ -12,7 +12,7 @@ final class BlockedApps: Sendable {
 
     private struct State {
         var blocked: Set<Credentials> = []
-        /// When the app's submissions were last made due, in monotonic seconds.
+        /// The time at which the app's submissions were last made due, in monotonic seconds.
         var wokenAt: [Credentials: Double] = [:]
     }
 

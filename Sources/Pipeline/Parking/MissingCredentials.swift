@@ -13,8 +13,8 @@ final class MissingCredentials: Sendable {
         var lastAt = 0.0
     }
 
-    /// The seconds without such a proof after which no submission waits for the credentials. In this time each parked
-    /// submission is tried again.
+    /// The seconds without such a proof after which no submission waits for the credentials, because the worker tries
+    /// each parked submission again within this time.
     private static let forgottenSeconds = 2 * ParkingPolicy.longestSeconds
     /// The fault, as one clause for an operator.
     static let sentence =
@@ -38,7 +38,7 @@ final class MissingCredentials: Sendable {
         }
     }
 
-    /// Returns the apps that no longer need credentials, and forgets them. The app has credentials now, it left the
+    /// Returns the apps that no longer need credentials, and forgets them. Such an app has credentials now, it left the
     /// catalog, or its players no longer send proofs that need credentials.
     func mended(_ catalog: Catalog, now: Double) -> [(bundleID: BundleID, wasMisconfigured: Bool)] {
         apps.withLock { apps in

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// Why a submission is parked, and when it is tried next.
+/// The reason to park a submission, and the time of its next try.
 struct ParkingPlan: Sendable {
     let reason: ParkingReason
     /// A word or a sentence for an operator, without secrets; nil if the reason says enough.

@@ -7,7 +7,7 @@ import Synchronization
 /// answers soon wake all submissions. Submissions that keep failing are tried at most twice as often as Apple answers
 /// others.
 final class RecoverySigns: Sendable {
-    /// How many parked submissions to make due now, and which.
+    /// The number of parked submissions to make due now, and the rows to choose them from.
     struct Taken: Equatable {
         let count: Int
         /// The apps of the submissions; nil for all apps.

@@ -86,8 +86,8 @@ final class WorkSlots: Sendable {
     /// Pauses leasing, or ends the pause.
     func setLeasingPaused(_ isPaused: Bool) { state.withLock { $0.isLeasingPaused = isPaused } }
 
-    /// Begins leasing. Returns false while leasing is paused, and while a source isolates a row or waits to isolate
-    /// one.
+    /// Begins leasing. Returns false while leasing is paused, and while a source isolates a row or waits to isolate a
+    /// row.
     func beginLeasing() -> Bool {
         state.withLock { state in
             guard !state.isLeasingPaused, !state.isIsolating, state.waitingToIsolate.isEmpty else { return false }
@@ -126,7 +126,8 @@ final class WorkSlots: Sendable {
     }
 
     /// Takes a slot for a retrying submission. Returns false if all such slots are taken.
-    /// - Parameter player: the player whose later submissions wait for this submission; nil if none can wait for it.
+    /// - Parameter player: the player whose later submissions wait for this submission; nil if no submission can wait
+    ///   for it.
     func beginRetrying(of player: PlayerID? = nil, bytes: Int = 0) -> Bool {
         state.withLock { state in
             let retrying = state.retrying + Places(records: 1, bytes: bytes)

@@ -17,10 +17,10 @@ actor ClaimRestoration {
     private let metrics: ReceiptdMetrics
     private let failures: Failures
     private let logger: Logger
-    /// How often the ledger had seen the database fall back when published events were last compared; nil if they never
-    /// were.
+    /// The number of times that the ledger had seen the database fall back when published events were last compared;
+    /// nil if they never were.
     private var comparedAfter: Int?
-    /// The last restoration. The next waits until it ends, and then finds no claims to restore.
+    /// The last restoration. The next restoration waits until the last one ends, and then finds no claims to restore.
     private var last: Task<Void, Never>?
 
     init(
@@ -55,7 +55,8 @@ actor ClaimRestoration {
     }
 
     private nonisolated func enterAll() async {
-        // Reading takes long if many events were published since the loss.
+        // Reading takes long if many events were published since the loss. So the worker logs once that partitions
+        // wait.
         var (hasLooked, isTold) = (false, false)
         while !Task.isCancelled {
             do {
@@ -90,8 +91,8 @@ actor ClaimRestoration {
         }
     }
 
-    /// Stores the losses that Kafka's committed offsets show. After that, the database itself reports each loss to all
-    /// workers.
+    /// Stores the losses that Kafka's committed offsets show. After that, every worker finds these losses in the
+    /// database.
     private nonisolated func keepLost() async throws {
         let committed = try await blocking { [search, logger] in
             search.committed { topic, error in
@@ -116,7 +117,7 @@ actor ClaimRestoration {
     private nonisolated func keepLostRevisions() async throws {
         let count = ledger.fallBackCount
         guard await comparedAfter != count, let topic = search.topics.first else { return }
-        // The ledger counts a fall back after this call. The events show a fall back before it.
+        // The ledger counts each fall back after this call. The published events show an earlier fall back.
         if count == 0 { try await ledger.meetDatabase() }
         let ends = try await blocking { [search] in try search.ends(of: topic) }
         let stored = try await checkpoints.read(topic: topic.name, partitions: ends.keys.sorted())
@@ -195,7 +196,7 @@ actor ClaimRestoration {
 }
 
 extension Array {
-    /// The array in parts of at most one statement's size.
+    /// The array in parts of at most `claimsBatch` elements.
     fileprivate var batches: [[Element]] {
         stride(from: 0, to: count, by: PipelineLimits.claimsBatch).map {
             Array(self[$0..<Swift.min(count, $0 + PipelineLimits.claimsBatch)])

@@ -12,8 +12,8 @@ struct EventPublication: Sendable {
     let ledger: any PurchaseLedger
     let metrics: PipelineMetrics
 
-    /// Publishes the events in order, without waiting for each.
-    /// - Parameter point: where tests may kill the process, after Kafka has acknowledged all events.
+    /// Publishes the events in order, without waiting for each event's acknowledgement.
+    /// - Parameter point: the point at which tests may kill the process, after Kafka has acknowledged all events.
     func publish(_ events: [TracedEvent], then point: CrashPoint? = nil) async throws(Abandoned) {
         guard !events.isEmpty else { return }
         try await publisher.publish(events)

@@ -2,9 +2,9 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Finds out whether the database lacks decisions whose offsets the fleet has committed in Kafka. It searches all
-/// partitions of all topics that lead to grants. The owner of a partition also notices a loss there. But until then,
-/// another worker must not decide about a purchase. The calls block.
+/// Finds out whether the database lacks decisions on records whose offsets the fleet has committed in Kafka. It
+/// searches all partitions of all topics that lead to grants. The owner of a partition also notices a loss there. But
+/// until then, another worker must not decide about a purchase. The calls block.
 struct LossSearch: Sendable {
     struct Topic: Sendable {
         let name: String
@@ -19,7 +19,7 @@ struct LossSearch: Sendable {
 
     /// Returns the committed offsets of each topic, by partition, without joining a group.
     ///
-    /// A topic that does not exist has no entry. A topic whose offsets cannot be read has none either, because
+    /// A topic that does not exist has no entry. A topic whose offsets cannot be read has no entry either, because
     /// submissions must not wait for an optional topic. The owners of its partitions search for losses too.
     /// - Parameter failed: called with each topic whose offsets cannot be read.
     func committed(failed: (Topic, KafkaError) -> Void) -> [String: [Int32: Int64]] {

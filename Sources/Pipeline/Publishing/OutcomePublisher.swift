@@ -8,7 +8,7 @@ import Synchronization
 /// Publishes events and dead letters, and returns when a broker has acknowledged them.
 ///
 /// The publisher retries an event until Kafka acknowledges it or the publisher closes. It retries even if the topic
-/// refuses the event as too large: receiptd owes the event of a grant, and an operator can raise the topic's
+/// refuses the event as too large. receiptd must publish the event of each grant, and an operator can raise the topic's
 /// `max.message.bytes`. A submission cannot make an event too large, because the fields that an event repeats have
 /// limits. `OutcomeEvent.maximumListedTransactions` and the catalog's limits bound the data from Apple and the catalog.
 public final class OutcomePublisher: Sendable {
@@ -41,14 +41,14 @@ public final class OutcomePublisher: Sendable {
             properties: settings.producerProperties, topic: outcomesTopic, health: health, voice: voice, logger: logger)
     }
 
-    /// Publishes the events in order. Sends them without waiting for each, because one producer keeps the order of each
-    /// key.
+    /// Publishes the events in order. Sends them without waiting for each acknowledgement, because one producer keeps
+    /// the order of each key.
     func publish(_ events: [OutcomeEvent], traceparent: String?) async throws(Abandoned) {
         if events.count == 1 { return try await publish(events[0], traceparent: traceparent) }
         try await publish(events.map { TracedEvent(event: $0, traceparent: traceparent) })
     }
 
-    /// Like the function above, for events with a trace context of their own.
+    /// Publishes the events in order, each with its own trace context.
     func publish(_ events: [TracedEvent]) async throws(Abandoned) {
         var remaining = events.map { record(for: $0.event, traceparent: $0.traceparent) }[...]
         var backoff = PublishBackoff()
@@ -65,7 +65,7 @@ public final class OutcomePublisher: Sendable {
             }
             owed = report(error, remaining[first], owed)
             // The publisher sends again from the first failed event on, in order. A consumer may see duplicates, but no
-            // event overtakes an earlier one.
+            // event overtakes an earlier event.
             remaining = remaining[first...]
             try await pause(&backoff)
         }
@@ -111,8 +111,8 @@ public final class OutcomePublisher: Sendable {
         while true {
             let failures = await sendAll(remaining)
             let next = failures.filter { !$0.value.isMessageTooLarge }.keys.min()
-            // A broker refuses a batch of records as a whole, so the publisher sends each of them by itself. It sends
-            // the records behind the first other failure again anyway.
+            // A broker refuses a batch of records as a whole, so the publisher sends each refused record by itself.
+            // From the first failure of another kind on, the publisher sends all records again anyway.
             for index in failures.keys.sorted() where index < next ?? records.endIndex {
                 if try await !send(records[index], evenIfTooLarge: false) { refused.insert(index) }
             }
@@ -159,7 +159,8 @@ public final class OutcomePublisher: Sendable {
         }
     }
 
-    /// Blocks until a broker answers.
+    /// Sends a request, and blocks until a broker answers or `timeoutMilliseconds` have passed. Throws if no broker
+    /// answers, and if the broker's answer for the topic is an error.
     func askBroker(timeoutMilliseconds: Int32) throws(KafkaError) {
         _ = try producer.current.metadata(topic: outcomesTopic, timeoutMilliseconds: timeoutMilliseconds)
     }
@@ -234,7 +235,7 @@ public final class OutcomePublisher: Sendable {
 
     private func pause(_ backoff: inout PublishBackoff) async throws(Abandoned) {
         if producer.isClosed { throw Abandoned() }
-        // The pause ignores cancellation, because the outcome may be durable, so that receiptd owes its event.
+        // The pause ignores cancellation. The outcome may be durable, and receiptd must then publish its event.
         await BlockingWork.pause(seconds: backoff.next())
         if producer.isClosed { throw Abandoned() }
     }

@@ -2,8 +2,8 @@ import Kafka
 import Operations
 import Synchronization
 
-/// The publications that failed and are being retried. While there is one, the process is not ready, and gives the
-/// reason.
+/// The publications that failed and are being retried. While there is such a publication, the process is not ready, and
+/// gives the reason.
 final class PublicationTrouble: Sendable {
     private struct Failing {
         var reason: String
@@ -28,7 +28,8 @@ final class PublicationTrouble: Sendable {
         deinit { trouble.ended(topic) }
     }
 
-    /// - Parameter owed: what the publication's earlier failure returned; nil at its first failure.
+    /// - Parameter owed: the value that this function returned for the publication's earlier failure; nil at the first
+    ///   failure.
     func failed(_ error: KafkaError, topic: String, owed: Owed?) -> Owed {
         let reason = "publishing to \(topic) fails: \(Self.words(error))"
         failing.withLock { failing in
@@ -52,7 +53,7 @@ final class PublicationTrouble: Sendable {
         health.set(.outcomesAcknowledged, unmet: reasons.isEmpty ? nil : reasons.joined(separator: "; "))
     }
 
-    /// Returns a text for the error that tells an operator what to correct.
+    /// Returns a text that tells an operator the cause of the error to correct.
     static func words(_ error: KafkaError) -> String {
         switch error.code {
         case KafkaError.Code.invalidTimestamp:

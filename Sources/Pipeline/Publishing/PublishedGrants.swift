@@ -16,7 +16,7 @@ struct PublishedGrants: Sendable {
     let log: @Sendable (KafkaLogLine) -> Void
 
     /// The owners of original transactions and periods. The latest owner counts, because an operator may transfer a
-    /// subscription. Of one owner's events the earliest counts.
+    /// subscription. Among one owner's events, the earliest event counts.
     struct Owners {
         private var found: [StoreTransactionID: (claim: PublishedClaim, at: Int64)] = [:]
 
@@ -59,8 +59,8 @@ struct PublishedGrants: Sendable {
     /// `BlockingWork.TimedOut` if Kafka sends nothing for a while.
     /// - Parameters:
     ///   - isCancelled: called from time to time. If it returns true, `read` throws a `CancellationError`.
-    ///   - enter: called with batches of owners and of subscriptions' revisions, whose size memory limits. If an id
-    ///     comes again in a later batch, its first owner counts.
+    ///   - enter: called with batches of owners and of subscriptions' revisions. `PipelineLimits.claimsInMemory` limits
+    ///     the size of a batch. If an id comes again in a later batch, the id's first owner counts.
     func read(
         since time: Timestamp, isCancelled: () -> Bool,
         _ enter: (_ owners: [PublishedClaim], _ subscriptions: [PublishedRevision]) throws -> Void
@@ -176,7 +176,8 @@ struct PublishedGrants: Sendable {
             playerID: Identifier(player), bundleID: Identifier(bundle))
     }
 
-    /// Returns the revision in the event. The database has this revision, unless a fall-back lost it. Nil for an event of another kind.
+    /// Returns the event's revision; nil for an event of another kind. The database has this revision unless a fall
+    /// back lost it.
     private static func revision(of record: ConsumerRecord, _ wanted: [[UInt8]]) -> PublishedRevision? {
         let kinds = record.values(of: "ce_type")
         let isOfSubscription = kinds.contains(subscriptionKind)

@@ -3,8 +3,8 @@ import Logging
 import Operations
 import Synchronization
 
-/// The producer for one topic. A new producer replaces one that cannot go on. The producers report to health as
-/// `Health.Part.outcomePublisher` until this object is closed.
+/// The producer for one topic. If a producer cannot go on, a new producer replaces it. The producers report to health
+/// as `Health.Part.outcomePublisher` until this object is closed.
 final class ReplaceableProducer: Sendable {
     private let properties: KafkaProperties
     private let topic: String

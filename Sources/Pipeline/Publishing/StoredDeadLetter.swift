@@ -17,15 +17,15 @@ public struct StoredDeadLetter: Sendable, Comparable {
     public let sourceOffset: Int64?
     /// The length of the original value in bytes.
     public let length: Int
-    /// True if the dead letter has only the beginning of the value. Also true for an unreadable batch, of which it has
-    /// nothing.
+    /// True if the dead letter has only the beginning of the value. Also true for an unreadable batch, of which the
+    /// dead letter has no bytes.
     public let isExcerpt: Bool
-    /// Whom the record belongs to: the sender in its value, or its key.
+    /// The owner of the original record: the sender in its value, or its key.
     public let owner: Owner
     /// The dead letter itself; nil if only the other members are in memory.
     public let record: ConsumerRecord?
 
-    /// Whom a record belongs to, as far as receiptd can read it. Nothing verifies this data.
+    /// The owner of a record, as far as receiptd can read it. Nothing verifies this data.
     public struct Owner: Sendable, Equatable {
         public var submissionID: String?
         public var playerID: String?

@@ -4,8 +4,8 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Checks with Apple the subscriptions whose period is over. It requests their statuses from the App Store Server API, or
-/// else sends the newest receipt to verifyReceipt.
+/// Checks with Apple the subscriptions whose period is over. It requests their statuses from the App Store Server API.
+/// For an app without credentials, it sends the newest receipt to verifyReceipt.
 final class SubscriptionChecks: DueWork {
     let part = Health.Part.subscriptionLoop
     let failingPart = FailingPart.subscriptions
@@ -87,7 +87,7 @@ final class SubscriptionChecks: DueWork {
     }
 
     func release(_ leased: LeasedSubscription) async throws {
-        // The try may not have begun.
+        // `work`, which also calls `end`, may not have begun.
         end(leased)
         try await store.endLease(of: leased)
     }

@@ -8,9 +8,10 @@ public struct SubscriptionQuestion: Sendable {
         case found(SubscriptionFindings)
         /// The app has no `server_api`, and the subscription has no stored receipt.
         case nothingToAskWith
-        /// An operator must correct the settings. The subscription is checked again after the given seconds.
+        /// An operator must correct the settings. The worker checks the subscription again after the given seconds.
         case blocked(AppleAnswer.Blockage, seconds: Double)
-        /// There was no request to Apple, or it failed. The subscription is checked again after the given seconds.
+        /// There was no request to Apple, or the request failed. The worker checks the subscription again after the
+        /// given seconds.
         case later(seconds: Double)
     }
 
@@ -60,7 +61,8 @@ public struct SubscriptionQuestion: Sendable {
             findings.add(
                 history: history.transactions, readUntil: history.readUntil, of: subscription, under: app, now: now())
         } catch {
-            // The statuses' findings count. The row notes that the history is not read yet, and is due again for that.
+            // The findings in the statuses count. The row notes that the history is not read yet, and becomes due for
+            // that again.
             switch error {
             case .notFound, .refused: break
             case .trouble(let trouble): findings.retryAfterSeconds = Self.delay(after: trouble, now())
@@ -77,8 +79,8 @@ public struct SubscriptionQuestion: Sendable {
     }
 
     /// Returns the periods bought since `since`, and the time up to which they are complete. If the history has more
-    /// pages than one try reads, a narrower window follows, which ends at the middle one of the periods read. The next
-    /// try continues from the end of the complete window.
+    /// pages than one try reads, a narrower window follows. This window ends at the purchase time of the middle period
+    /// that was read. The next try continues from the end of the complete window.
     private func missed(
         since: Timestamp, _ context: StoreQueryContext
     ) async throws(StoreQueryFailure) -> History {
