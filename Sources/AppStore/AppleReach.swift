@@ -48,7 +48,7 @@ public struct AppleReach: Sendable {
 
     /// Records the end of a request. Returns the news that the request causes; nil if there is none.
     /// - Parameters:
-    ///   - noAnswer: the reason why there was no answer; nil if there was one.
+    ///   - noAnswer: the reason why there was no answer; nil if Apple answered.
     ///   - now: the seconds of a monotonic clock.
     ///   - time: the present time by the wall clock, for people.
     public mutating func note(_ url: String, noAnswer: String?, now: Double, time: Timestamp) -> News? {

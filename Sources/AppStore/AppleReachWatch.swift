@@ -15,8 +15,8 @@ public final class AppleReachWatch: Sendable {
     /// - Parameters:
     ///   - now: returns the seconds of a monotonic clock.
     ///   - time: returns the time of the wall clock, for people.
-    ///   - tell: gets each news, and all addresses that do not answer now. Its calls come one after the other, from any
-    ///     thread. It must not block.
+    ///   - tell: gets each news, and all addresses that do not answer now. `AppleReachWatch` calls `tell` from any
+    ///     thread, one call at a time. `tell` must not block.
     public init(
         now: (@Sendable () -> Double)? = nil, time: (@Sendable () -> Timestamp)? = nil,
         tell: @escaping @Sendable (AppleReach.News, [AppleReach.Outage]) -> Void

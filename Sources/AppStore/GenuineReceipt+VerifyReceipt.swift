@@ -5,7 +5,7 @@ import NamesAndTimes
 extension GenuineReceipt {
     /// Reads an answer with status 0 or 21006 about an app receipt (iOS 7) or a single transaction (iOS 6). Keeps the
     /// name of an unreadable fact with its purchase, so that the rules can decide the other purchases. Throws if the
-    /// answer names no app, or if a member for purchases has another value.
+    /// answer names no app, or if a member for purchases is neither null nor an array nor a non-empty object.
     /// - Parameter cameAt: the time at which receiptd got the answer. It replaces a `request_date` that is missing or
     ///   unreadable.
     init(
@@ -64,7 +64,7 @@ extension GenuineReceipt {
     }
 
     /// The members that Apple sends only for receipts with auto-renewable subscriptions. An empty list counts as
-    /// present, so that receiptd does not remember a doubtful answer.
+    /// present, because in doubt receiptd must not keep the answer.
     private static let renewalMarks = [
         "latest_receipt", "latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info",
         "auto_renew_status",

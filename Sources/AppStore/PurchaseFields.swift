@@ -61,7 +61,8 @@ struct PurchaseFields {
         self.purchasedAt = purchasedAt ?? Timestamp(milliseconds: 0)
         original = (fields.transactionID("original_transaction_id").told, nil)
         if let id = original.id, id != transactionID {
-            // Without a readable time the purchase counts by its own time, so an unreadable time counts as absent.
+            // If the original's time is unreadable, the rules use the purchase's own time. So an unreadable time counts
+            // as absent.
             original.purchasedAt = fields.date("original_purchase_date_ms", "original_purchase_date").told
         }
         quantity = reader("quantity", fields.quantity("quantity"))

@@ -84,7 +84,7 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
     ]
 
     /// Returns whether Apple flags the status as not retryable. Apple documents `is-retryable` and sends
-    /// `is_retryable`. The status is final only if one of the two says no and the other does not contradict.
+    /// `is_retryable`. The status is final only if one of the two members is false and the other is false or absent.
     private static func isFinal(_ root: JSONValue) -> Bool {
         var saysNo = false
         for name in ["is_retryable", "is-retryable"] {

@@ -47,8 +47,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         self.now = now ?? { WallClock.now }
     }
 
-    /// Ends the requests in flight, and closes all connections. These requests and all later ones get trouble as their
-    /// answer.
+    /// Ends the requests in flight, and closes all connections. These requests and all later requests get trouble as
+    /// their answer.
     public func shutdown() async {
         await connection.shutdown()
     }

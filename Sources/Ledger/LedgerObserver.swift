@@ -56,7 +56,7 @@ public struct LedgerObserver: Sendable {
     }
 }
 
-/// Why the ledger runs an SQL transaction again.
+/// The reason why the ledger runs an SQL transaction again.
 public enum LedgerTrouble: Sendable {
     case failed(PostgresError)
     /// The batch met a grant of another system without a claim, or an owner for whom it had inserted no claim. The next

@@ -2,8 +2,8 @@ import Fulfillment
 import Postgres
 
 extension PostgresLedger {
-    /// The share of a writer's delay that a reader waits after a small group, because a submission waits in both
-    /// places.
+    /// The share of a writer's delay that a reader waits after a small group, because a submission waits for a reader
+    /// and for a writer.
     private static let recallShare = 0.5
 
     /// Answers queries until the queue is closed.

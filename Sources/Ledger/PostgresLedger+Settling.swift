@@ -10,8 +10,8 @@ extension PostgresLedger {
     private static let isolationPause = Duration.milliseconds(50)
 
     /// Settles the entries, however long it takes. Returns when every entry has its answer, or when the ledger is
-    /// closed. While parts of a failed batch wait, it takes new entries too, so that no new entry waits for one that
-    /// keeps failing.
+    /// closed. While parts of a failed batch wait, the writer takes new entries too, so that no new entry waits for an
+    /// entry that keeps failing.
     /// - Parameter isStuck: true if the entries were set aside before, because of a hanging session or a lock.
     func settle(_ entries: Decisions, as writer: inout WriterNumber, isStuck: Bool = false) async {
         let queue = isStuck ? stuck : decisions
@@ -36,8 +36,9 @@ extension PostgresLedger {
         }
     }
 
-    /// Fails the entries whose submissions were taken before the last fall back. Their records come again, and are
-    /// decided in order. An entry that waited until the losses were known would be decided before earlier records.
+    /// Fails the entries whose submissions the worker took before the database last fell back. The worker reads their
+    /// records again and decides them in order. An entry that waited until the losses were known would be decided
+    /// before earlier records.
     private func failVoid(in isolation: inout Isolation<Decisions.Element>) {
         let count = fallBacks.count
         for entry in isolation.takeOut(where: { $0.request.fallBackCount != count }) { entry.fail() }

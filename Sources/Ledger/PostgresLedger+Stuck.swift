@@ -19,7 +19,7 @@ extension PostgresLedger {
     }
 
     /// Deletes the outbox rows of `stuckAcknowledged`, in one try. While an entry is set aside, a hanging session may
-    /// have locked them.
+    /// have locked these rows.
     func deleteStuckAcknowledged() async {
         let ids = stuckAcknowledged.take()
         guard !ids.isEmpty else { return }

@@ -5,7 +5,7 @@ import Synchronization
 /// The ledger in PostgreSQL, which commits decisions in groups without a timer. Each time a writer's SQL transaction
 /// ends, the writer takes all decisions that are ready. So a higher load makes larger batches.
 ///
-/// Close it before its pool: `close` ends the running SQL transactions.
+/// Close the ledger before its pool: `close` ends the running SQL transactions.
 public final class PostgresLedger: PurchaseLedger {
     public struct Limits: Sendable {
         /// The most SQL transactions for decisions at the same time.
@@ -25,7 +25,7 @@ public final class PostgresLedger: PurchaseLedger {
         /// The longest wait after any group. After a small group, the writer waits only if another decision will
         /// probably come.
         public var longestGatheringDelay = Duration.milliseconds(10)
-        /// Returns a shorter limit of that wait, if one applies now.
+        /// Returns the present upper limit of this wait; nil if only `longestGatheringDelay` limits it.
         public var gatheringBound: (@Sendable () -> Duration)?
         /// The longest time that acknowledged events wait for a batch that deletes them.
         public var acknowledgementDelay = Duration.seconds(1)
@@ -43,8 +43,8 @@ public final class PostgresLedger: PurchaseLedger {
     ]
 
     let pool: PostgresPool
-    /// The pool's sessions for decisions. If a connection's database lacks a commit of this process, no job uses it
-    /// until the losses are known.
+    /// The pool's sessions for decisions. If a connection's database lacks a commit of this process, no job uses the
+    /// connection until the losses are known.
     public let deciding: PostgresPool
     public let fallBacks: FallBackWatch
     let limits: Limits
@@ -128,9 +128,9 @@ public final class PostgresLedger: PurchaseLedger {
         await deleteStuckAcknowledged()
     }
 
-    /// Returns for each of `partitions` an offset above which no record was ever decided, rounded up
-    /// (`insert_outcomes`). A partition without decisions has no entry. A record up to that offset may have been
-    /// decided. Throws a `PostgresError`.
+    /// Returns for each of `partitions` an offset above which no record was ever decided, which the statement file
+    /// `insert_outcomes.sql` rounds up. A partition without decisions has no entry. A record up to that offset may have
+    /// been decided. Throws a `PostgresError`.
     public func decidedOffsets(topic: String, partitions: [Int32]) async throws -> [Int32: Int64] {
         try await pool.run { try DecidedOffsets.run(topic: topic, partitions: partitions, in: $0) }
     }

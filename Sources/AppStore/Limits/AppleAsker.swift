@@ -26,8 +26,8 @@ struct AppleAsker {
         waiting = request.waiting
     }
 
-    /// - Parameter subject: a hash of the query's subject. If a subject's queries fail for ever, that says nothing
-    ///   about Apple.
+    /// - Parameter subject: a hash of the query's subject. One subject whose queries always fail says nothing about
+    ///   Apple.
     init(_ share: StoreQueryShare, of subject: Int) {
         work =
             switch share {

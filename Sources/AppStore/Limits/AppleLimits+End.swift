@@ -25,7 +25,8 @@ extension AppleLimits.End {
         case .rateLimited: self = .limited(seconds: seconds)
         case .serverError, .notJSON, .timeout, .connection:
             self = seconds.map { $0 > 0 ? .limited(seconds: $0) : .failed } ?? .failed
-        // A strange receipt may cause this status. A hundred receipts of one player may do so too.
+        // A strange receipt may cause this status. So even a hundred such answers say nothing about Apple if they come
+        // from one player.
         case .status: self = .doubtful
         // Apple answered, but receiptd cannot use the answer.
         case .incomplete, .environmentLoop, .unproven, .credentials, .emptyAnswer, .longHistory: self = .answered

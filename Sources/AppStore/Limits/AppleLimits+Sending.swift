@@ -56,9 +56,9 @@ extension AppleLimits {
         return RequestKind(isFresh: !asker.isRetry && !isKnownToFail, isProven: asker.isProven)
     }
 
-    /// Raises the gate's limit by the number of slow requests, so that slow requests take no place from others. While a
-    /// request waits for a permit, this function runs again when the next request becomes slow. It also ends the wait
-    /// of receiptd's own requests after `patienceSeconds`, because other requests may take all permits.
+    /// Raises the gate's limit by the number of slow requests, so that slow requests take no place from other requests.
+    /// While a request waits for a permit, this function runs again when the next request becomes slow. It also ends
+    /// the wait of receiptd's own requests after `patienceSeconds`, because other requests may take all permits.
     private func makeRoom() {
         let now = now()
         gate.dismiss(RequestKind.own, waitingSince: now - Self.patienceSeconds)

@@ -73,7 +73,7 @@ extension AppleLimits: AppleState {
     }
 
     /// Updates the state of the credentials by verifyReceipt's answer. Apple may refuse an unproven proof although the
-    /// credentials are right. So this refusal becomes trouble of the one proof.
+    /// credentials are right. So this refusal becomes trouble of this proof alone.
     /// - Returns: the answer for the proof.
     func noted(_ answer: AppleAnswer, to request: VerificationRequest, endpoint: String) -> AppleAnswer {
         if isFixed { return answer }

@@ -109,7 +109,8 @@ extension AppleLimits {
         }
     }
 
-    /// Lets the requests go that may go now, leases more budget if the rest need it, and schedules the next look.
+    /// Lets the requests go that may go now, leases more budget if the remaining requests need it, and schedules the
+    /// next look.
     func look(at scope: AppleScope) {
         let now = now()
         var admitted: [(Waiting.Waiter, ScopeLimits.Pass?)] = []

@@ -9,8 +9,8 @@ import Synchronization
 /// process runs `follow`.
 public final class AppleLimits: Sendable {
     /// The seconds that a request waits for its own scope's circuit or `Retry-After` before it must leave memory. A
-    /// retry waits as long for its turn. While Apple as a whole is down, requests wait until Apple is back, with the
-    /// exceptions in `takeImpatient`.
+    /// retry waits as many seconds for its turn. While Apple as a whole is down, requests wait until Apple is back,
+    /// with the exceptions in `takeImpatient`.
     static let patienceSeconds = 10.0
     /// The seconds that an unproven proof waits for its own circuit. While Apple is down, also the seconds that a
     /// request waits whose proof is known to fail.

@@ -161,7 +161,8 @@ extension ServerAPIClient: StoreQueries {
         return .answer(answer)
     }
 
-    /// The label value of `receiptd_apple_requests_total{result}` for an answer of which receiptd left out some parts.
+    /// The label value of `receiptd_apple_requests_total{result}` for an answer from which receiptd dropped unproven
+    /// parts.
     private static let partlyReadLabel = "partly_unproven"
 
     private func end<Value>(_ outcome: Outcome<Value>) -> AppleLimits.End {

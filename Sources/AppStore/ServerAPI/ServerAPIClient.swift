@@ -59,8 +59,8 @@ public final class ServerAPIClient: Sendable {
         self.now = now ?? { WallClock.now }
     }
 
-    /// Ends the requests in flight, and closes all connections. These requests and all later ones get trouble as their
-    /// answer.
+    /// Ends the requests in flight, and closes all connections. These requests and all later requests get trouble as
+    /// their answer.
     public func shutdown() async {
         await connection.shutdown()
     }
@@ -138,8 +138,8 @@ public final class ServerAPIClient: Sendable {
             guard case .answer(let told) = answer else { continue }
             guard case .blocked = told else { return told }
             tokens.forget(request.bundleID)
-            // Production has just accepted this token, so a fault here does not show wrong credentials. Anybody can
-            // invent an id, and all invented ids come to the sandbox.
+            // Production has just accepted this token, so the sandbox's refusal does not show wrong credentials.
+            // Anybody can invent an id, and requests about all invented ids reach the sandbox.
             return environment == .production ? told : .trouble(.init(.status))
         }
         return .refused(.unknownTransaction)

@@ -19,8 +19,8 @@ enum ServerAPIResponse: Equatable {
     /// The token is right, but the app or the request is wrong.
     case blocked(AppleAnswer.Blockage)
 
-    /// - Parameter retryNotBefore: the end of the wait that the response's `Retry-After` asks for; nil if there is
-    ///   none.
+    /// - Parameter retryNotBefore: the end of the wait that the response's `Retry-After` asks for; nil if the header is
+    ///   missing.
     init(status: Int, body: [UInt8], retryNotBefore: Timestamp? = nil) {
         switch status {
         case 200..<300: self = .taken(status: status, body: body)

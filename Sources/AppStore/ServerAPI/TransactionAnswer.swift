@@ -13,7 +13,7 @@ public enum TransactionAnswer: Sendable, Equatable {
     public struct Response {
         let status: Int
         let body: [UInt8]
-        /// The end of the wait that the response's `Retry-After` asks for; nil if there is none.
+        /// The end of the wait that the response's `Retry-After` asks for; nil if the header is missing.
         let retryNotBefore: Timestamp?
 
         public init(status: Int, body: [UInt8], retryNotBefore: Timestamp? = nil) {

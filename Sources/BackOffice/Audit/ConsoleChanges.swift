@@ -23,7 +23,8 @@ public struct ConsoleChanges: Sendable {
         /// The number of rows that the operator saw and confirmed.
         public let shown: Int
         public let beganAt: Timestamp
-        /// The change's result, in words. Nil while the change is under way, and if the process died before its end.
+        /// The change's result, in words. Nil while the change is under way, or if the process died before the change
+        /// ended.
         public let result: String?
     }
 

@@ -4,7 +4,7 @@ import NamesAndTimes
 import Postgres
 
 /// Erases a player's account token from announced purchases whose original transaction now belongs to another player.
-/// The purchases stay, because workers deliver them to that player.
+/// The purchases stay, because workers deliver them to the new owner.
 struct AnnouncedErasure: Sendable {
     private static let locking = LedgerSQL.statement(PackageResources.lock_passed_on_announced_sql)
     private static let updating = LedgerSQL.statement(PackageResources.update_announced_evidence_sql)

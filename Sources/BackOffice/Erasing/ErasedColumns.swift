@@ -1,5 +1,5 @@
-/// The columns that may contain a player's data, and what an erasure does with each. A test compares the list with the
-/// schema, because the erasure of a player would miss an unlisted column.
+/// The columns that may contain a player's data, each with its `Fate` in an erasure. A test compares the list with the
+/// schema, because an erasure would miss an unlisted column.
 enum ErasedColumns {
     enum Fate: Sendable {
         /// The pseudonym replaces the player's id.
@@ -8,8 +8,8 @@ enum ErasedColumns {
         /// The event stays, without the JSON members that name the player.
         case rewritten
         case cleared
-        /// The erasure does not begin while the table has rows of the player. Operators end them, and workers publish
-        /// them.
+        /// The erasure does not begin while the table has rows of the player. Operators end holds and parked
+        /// submissions. Workers publish outbox rows.
         case ended
         /// The column never contains data of a player.
         case others

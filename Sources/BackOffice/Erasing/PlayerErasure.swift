@@ -23,7 +23,8 @@ public struct PlayerErasure: Sendable {
     private static let grantsAtATime: Int64 = 500
     /// The blocks that one statement reads of a table without an index by player: 32 MiB.
     private static let blocksAtATime: Int64 = 4_096
-    /// The rounds that erase rows added during the erasure. If rows are left after them, the erasure is incomplete.
+    /// The rounds that erase rows added during the erasure. If rows are left after these rounds, the erasure is
+    /// incomplete.
     private static let rounds = 3
 
     private static let counting = LedgerSQL.statement(PackageResources.count_player_waiting_sql)
@@ -144,11 +145,12 @@ public struct PlayerErasure: Sendable {
 
     private func outcomeTables() async throws -> [(table: String, day: OutcomeDay?)] {
         let days = try await pool.run { try OutcomePartitions.list(in: $0).days }
-        // A row that leaves the default partition meanwhile moves to the apart partition, so that one comes last.
+        // A row that leaves the default partition meanwhile moves to the apart partition, so the apart partition comes
+        // last.
         return days.sorted().map { ($0.table, $0) } + [("outcomes_default", nil), (OutcomeDay.apart.table, .apart)]
     }
 
-    /// Runs `body` on the blocks that the table has at the start. It does not read blocks that are added later.
+    /// Runs `body` on the blocks that the table has at the start. `walk` does not read blocks that are added later.
     private func walk(
         _ table: String, _ body: @escaping @Sendable (BlockRange, PostgresSession) throws -> Void
     ) async throws {

@@ -33,7 +33,7 @@ public struct PlayerRejection: Sendable {
                 let id = try rows.column("transaction_id")
                 return (0..<rows.count).compactMap { rows.text($0, id) }
             }
-            // The same holds as in the last round: none of them could be rejected.
+            // If the list equals the last round's list, none of these holds could be rejected.
             if held.isEmpty || held == before { return }
             before = held
             for transaction in held {

@@ -80,8 +80,8 @@ public struct GrantImport: Sendable {
     }
 
     /// Stores one batch in one SQL transaction.
-    /// - Parameter dryRun: true to roll the batch back. The result is then what would have been stored. A later batch
-    ///   does not see these rows.
+    /// - Parameter dryRun: true to roll the batch back. The result counts the rows that a real import would have
+    ///   stored. A later batch does not see these rows.
     public func enter(_ grants: [ImportedGrant], dryRun: Bool = false) async throws -> Entered {
         guard !grants.isEmpty else { return Entered(entered: 0, conflicts: []) }
         do {

@@ -5,7 +5,7 @@ import Postgres
 
 /// PostgreSQL's rows about a submission, a transaction or a player, for people. No row contains a receipt.
 public struct Inspection: Sendable {
-    /// The rows of one kind, as JSON objects. All of them have the same members in the same order.
+    /// The rows of one kind, as JSON objects. All rows of a section have the same members in the same order.
     public struct Section: Sendable {
         public let name: String
         public let rows: [JSONValue]
@@ -44,8 +44,8 @@ public struct Inspection: Sendable {
     private static let maximumNames = 10
 
     public let sections: [Section]
-    /// The submissions and transactions to which the searched id of an order or event belongs. The rows are about
-    /// these.
+    /// The submissions and transactions to which the searched id of an order or event belongs. The rows are about these
+    /// names.
     public let names: [String]
 
     /// The number of all rows of each kind that does not fit into a page.

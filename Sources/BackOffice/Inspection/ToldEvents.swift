@@ -67,7 +67,7 @@ enum ToldEvents {
         }.flatMap { found.text($0, transaction) }
     }
 
-    /// Returns the name of the row that has the searched event; nil if there is none.
+    /// Returns the name of the row that has the searched event; nil if no row has it.
     /// - Parameters:
     ///   - number: the column with the number of the row's newest event.
     ///   - first: the lowest number that an event can have.

@@ -37,7 +37,7 @@ public struct RedrivenStore: Sendable {
         }
     }
 
-    /// Stores that records were published again. Must be called after Kafka has acknowledged them. Throws a
+    /// Stores that records were published again. Must be called after Kafka has acknowledged the records. Throws a
     /// `PostgresError`.
     public func note(_ places: [Place]) async throws {
         try await pool.run { session in

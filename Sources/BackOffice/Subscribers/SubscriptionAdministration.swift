@@ -43,7 +43,7 @@ public struct SubscriptionAdministration: Sendable {
         try await pool.count("count", of: Self.counting, filter.parameters)
     }
 
-    /// Returns subscriptions. The one that changed last comes first.
+    /// Returns subscriptions. The subscription that changed last comes first.
     /// - Parameter skipping: the number of newer rows to leave out.
     public func list(_ filter: SubscriptionFilter, limit: Int, skipping: Int = 0) async throws -> [SubscriptionSummary]
     {

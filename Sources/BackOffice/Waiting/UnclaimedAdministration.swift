@@ -20,8 +20,8 @@ public struct UnclaimedAdministration: WaitingTable {
     }
 
     /// Makes purchases due for another try, even purchases that crashed workers. Leaves out purchases whose evidence is
-    /// deleted, and rows that another session has locked. Returns the number. After a failure, the purchases changed so
-    /// far stay due.
+    /// deleted, and rows that another session has locked. Returns the number of changed purchases. After a failure, the
+    /// purchases changed so far stay due.
     /// - Parameter limit: the most purchases to change, the oldest first.
     public func retry(_ filter: UnclaimedFilter, limit: Int) async throws -> Int {
         var retried = 0

@@ -45,8 +45,8 @@ public struct WaitingFilter<Reason: WaitingReason>: Sendable, Equatable {
         (self.playerID, self.productID, self.until) = (playerID, productID, until)
     }
 
-    /// The filter in words, as `ConsoleChanges` stores it. It never contains the player's id, because an erasure does
-    /// not find the player in it.
+    /// The filter in words, as `ConsoleChanges` stores it. It never contains the player's id, because an erasure could
+    /// not find the id there.
     public var subject: String {
         id
             ?? ConsoleChanges.subject(

@@ -3,8 +3,8 @@ import NamesAndTimes
 import Postgres
 
 /// Delivers a batch of announced purchases in one SQL transaction. It locks their claims, then their rows, and reads
-/// the facts about them in later statements. Then it judges each purchase, and settles and writes the deliverable ones
-/// like a batch of submissions.
+/// the facts about them in later statements. Then it judges each purchase, and settles and writes the deliverable
+/// purchases like a batch of submissions.
 struct AnnouncedDelivery: Sendable {
     static let locking = LedgerSQL.statement(PackageResources.lock_announced_purchases_sql)
     private static let finding = LedgerSQL.statement(PackageResources.find_announced_owners_sql)
@@ -14,8 +14,8 @@ struct AnnouncedDelivery: Sendable {
     let catalog: Catalog
     let now: Timestamp
 
-    /// Judges the purchases that are still leased and unsettled, and settles the deliverable ones. Returns the outcomes
-    /// after COMMIT.
+    /// Judges the purchases that are still leased and unsettled, and settles the deliverable purchases. Returns the
+    /// outcomes after COMMIT.
     func run(in session: PostgresSession) throws -> [AnnouncedOutcome] {
         try session.transaction { session in
             let claims = try lockClaims(in: session)

@@ -10,8 +10,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     /// The seconds of a lease that remain for the database after a request to Apple.
     private static let deliverySeconds = 10.0
     /// The longest lease in seconds. Leases that ended without a result lengthen the next lease, up to six times. Even
-    /// then it must be below ten minutes, because the statements ignore a lease that ends later: a clock that was ahead
-    /// must have written it.
+    /// then a lease must be shorter than ten minutes, because the statements ignore a lease that ends later: a clock
+    /// that was ahead must have written it.
     private static let longestLeaseSeconds = 90.0
     /// The days for which receiptd keeps Apple's signed data. Apple's notification history is as long.
     private static let evidenceDays: Int32 = 180
@@ -72,7 +72,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         under catalog: Catalog
     ) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase> {
         try await pool.run { [leaseSeconds, waitSeconds] session in
-            // Like every lease, this one is committed before a worker reads the row.
+            // This lease, too, is committed before a worker reads the row.
             let rows = try session.execute(
                 Self.leasingSuspect,
                 [
@@ -95,7 +95,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         }
     }
 
-    /// Returns the readable purchases, and marks the unreadable ones as unclaimed.
+    /// Returns the readable purchases, and marks the unreadable purchases as unclaimed.
     private static func leased(
         _ rows: PostgresRows, under catalog: Catalog, in session: PostgresSession
     ) throws -> [LeasedAnnouncement] {
@@ -104,8 +104,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         return found.leased
     }
 
-    /// Marks purchases as unclaimed. Returns the ones that were still leased and unsettled; players got the others
-    /// meanwhile.
+    /// Marks purchases as unclaimed. Returns the purchases that were still leased and unsettled. Players have got the
+    /// other purchases meanwhile.
     @discardableResult
     private static func leaveUnreadable(
         _ unreadable: [(transaction: StoreTransactionID, lease: LeasedAnnouncement.Lease)], under catalog: Catalog,

@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// The decisions of one SQL transaction, each record once, and the claims, purchases and players in them.
+/// The decisions of one SQL transaction, each record once, and the claims, purchases and players of these decisions.
 struct DecisionBatch: Sendable {
     struct Purchase: Sendable {
         let transactionID: StoreTransactionID
@@ -20,11 +20,12 @@ struct DecisionBatch: Sendable {
     let keys: [OutcomeKey]
     /// The index in `decisions` of each given decision. A record can be in flight twice.
     let slots: [Int]
-    /// The claims to insert if the rules' verdicts stand: for each original transaction and period, that of its first
-    /// granted or held purchase. Sorted by id.
+    /// The claims to insert if the rules' verdicts stand: for each original transaction and each period, the claim of
+    /// its first granted or held purchase. Sorted by id.
     let claims: [ClaimRow]
     /// The ids of all claims that the batch needs, sorted. They are the original transactions and periods of its
-    /// purchases, the originals of the subscriptions that these continue, and restored copies that are decided again.
+    /// purchases, the originals of the subscriptions that these purchases continue, and restored copies that the worker
+    /// decides again.
     let originals: [StoreTransactionID]
     /// The subscriptions that the purchases continue.
     let following: Set<FindClaimApps.Following>
@@ -79,7 +80,7 @@ struct DecisionBatch: Sendable {
                 let purchase = Purchase(judged[index].purchase, period: decision.period(of: judged[index]))
                 let original = purchase.originalTransactionID
                 purchases.append(purchase)
-                // A purchase without a readable name is only listed, and claims nothing.
+                // A purchase with an unreadable id or product is only listed in the answer, and claims nothing.
                 if judged[index].verdict == .reject(.malformedReceipt) { continue }
                 originals.insert(original)
                 // A restored copy has its own claim if its grant was published and the database lost it.

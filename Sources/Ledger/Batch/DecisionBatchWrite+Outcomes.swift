@@ -37,8 +37,8 @@ extension DecisionBatchWrite {
         return (statement, events)
     }
 
-    /// Returns the row that stores the proof's evidence. Nil if there is no evidence, if the ledger lacks one of its
-    /// purchases, or if it is too large.
+    /// Returns the row that stores the proof's evidence. Nil if there is no evidence, if the ledger lacks one of the
+    /// evidence's purchases, or if the evidence is too large.
     private func proof(of decision: PendingDecision, in view: LedgerView) -> ProofRow? {
         guard let evidence = decision.evidence, !evidence.purchases.isEmpty else { return nil }
         guard view.holdsAll(evidence.purchases) else { return nil }

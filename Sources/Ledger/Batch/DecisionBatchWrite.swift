@@ -6,7 +6,7 @@ import Postgres
 /// Writes one batch in one SQL transaction (READ COMMITTED). It inserts claims and sightings of devices, and locks the
 /// claims that already existed. Then later statements read the facts under these claims, because a statement cannot see
 /// a row with which its INSERT conflicted. Last it settles the decisions and writes them. The rows that INSERT returns
-/// decide who won.
+/// show which of two SQL transactions won.
 struct DecisionBatchWrite: Sendable {
     enum LookUp: Sendable {
         /// Reads grants only under claims that already existed, because every grant has a claim.
@@ -16,7 +16,7 @@ struct DecisionBatchWrite: Sendable {
         case everything
     }
 
-    /// Why the transaction was rolled back although no statement failed.
+    /// The reason why the transaction was rolled back although no statement failed.
     enum Undone: Error {
         /// The batch met a grant without a claim, or an owner for whom it had inserted no claim.
         case unknownGrant
@@ -173,7 +173,7 @@ struct DecisionBatchWrite: Sendable {
             throw Undone.unknownGrant
         }
         var wanted = Set(view.claims.values.compactMap(\.grantedTransaction))
-        // A refund has a claim too, even before the grant.
+        // A refund inserts the claim of its original, even before the grant.
         var refundable: Set<StoreTransactionID> = []
         for purchase in batch.purchases
         where lookUp == .everything || !fresh.contains(purchase.originalTransactionID) {
@@ -221,8 +221,8 @@ struct DecisionBatchWrite: Sendable {
         for (original, claim) in after where !fresh.contains(original) {
             guard let known = before[original] else {
                 // The settlement found the owner of a rejected copy's subscription, for which this batch inserted no
-                // claim. A second try with `.everything` inserts it. If the claim is missing in that try too, the
-                // purchase has no readable name.
+                // claim. A second try with `.everything` inserts the claim. If the claim is missing in that try too,
+                // the purchase has an unreadable id or product.
                 if claim.player != nil, lookUp != .everything { throw Undone.unknownGrant }
                 continue
             }

@@ -44,8 +44,8 @@ public final class FallBackWatch: Sendable {
     /// Sets the function that is called once for each fall back.
     func watch(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.tell = tell } }
 
-    /// Checks the database of a new connection. Throws `error` if the database lacks the last commit, or if it is
-    /// another database. Also throws until the losses are known.
+    /// Checks the database of a new connection. Throws `error` if the database lacks the last commit, or if another
+    /// database answers. Also throws until the losses are known.
     func vouch(for session: PostgresSession) throws(PostgresError) {
         guard isOpen else { throw Self.error }
         do {
@@ -76,7 +76,7 @@ public final class FallBackWatch: Sendable {
 
     /// Returns whether the history has another timeline or database than the known one, as with a promoted standby or a
     /// restored dump. Such a database may lack decisions of other workers.
-    /// - Parameter history: the history in which the transaction wrote; nil if it wrote nothing.
+    /// - Parameter history: the history in which the transaction wrote; nil if the transaction wrote nothing.
     func isOfOtherLife(_ history: DatabaseHistory?) -> Bool {
         guard let history, let known = state.withLock({ $0.life }) else { return false }
         return history.life != known
@@ -103,8 +103,8 @@ public final class FallBackWatch: Sendable {
     }
 
     /// Allows decisions again, because the losses of the first `count` fall backs are known. Does nothing if the
-    /// database fell back again since. A takeover without a fall back also calls this, and must keep `last`, which
-    /// shows the next fall back.
+    /// database fell back again since. A takeover without a fall back also calls this function. Then `last` must stay,
+    /// because it shows the next fall back.
     func reopen(after count: Int) {
         state.withLock { state in
             if state.count == count, !state.isOpen { (state.last, state.isOpen) = (nil, true) }

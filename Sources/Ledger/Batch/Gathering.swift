@@ -10,7 +10,8 @@ struct Gathering {
     /// twice as large, it costs the database a sixth less.
     private static let busyDelayPerSubmission = Duration.microseconds(200)
 
-    /// The number of further decisions for which a writer waits after a small batch. Each of them waits for the others.
+    /// The number of further decisions for which a writer waits after a small batch. Each of these decisions waits for
+    /// the others.
     private static let enough = 4.0
 
     /// The size from which a batch counts as busy, which is some dozens of submissions.
@@ -35,7 +36,7 @@ struct Gathering {
     /// Returns the delay after a batch.
     /// - Parameters:
     ///   - count: the size of the batch that has just been written.
-    ///   - now: the present time, not before that of the last call.
+    ///   - now: the present time, not before `now` of the last call.
     ///   - bound: the longest delay after a batch that is not busy; nil for `longestDelay`.
     mutating func delay(
         behind count: Int, now: ContinuousClock.Instant, atMost bound: Duration? = nil

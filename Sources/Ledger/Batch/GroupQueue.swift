@@ -7,7 +7,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
     /// A class, because a request is large, and would otherwise be copied several times.
     final class Entry: Sendable {
         let request: Request
-        /// The approximate size of the request in bytes. A group is limited by the sum of these and by its count.
+        /// The approximate size of the request in bytes. The number of requests and the sum of their sizes limit a
+        /// group.
         let size: Int
         private let continuation: CheckedContinuation<Result<Answer, LedgerClosed>, Never>
 
@@ -42,8 +43,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
     private let state = Mutex(State())
     private let patience: Duration
 
-    /// - Parameter patience: the time after which an idle taker also takes fewer requests. The other takers may be
-    ///   blocked by a session that hangs.
+    /// - Parameter patience: the time after which an idle taker also takes fewer requests than its minimum. The other
+    ///   takers may be blocked by a session that hangs.
     init(patience: Duration = .milliseconds(500)) {
         self.patience = patience
     }
@@ -58,8 +59,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         return try result.get()
     }
 
-    /// Waits until `minimum` requests are ready, or until fewer have waited without a taker for too long. Takes them,
-    /// oldest first. Returns nil once the queue is closed.
+    /// Waits until `minimum` requests are ready, or until fewer requests have waited without a taker for too long.
+    /// Takes them, oldest first. Returns nil once the queue is closed.
     func next(minimum: Int = 1, maximum: Int, bytes: Int) async -> [Entry]? {
         while true {
             let (group, isClosed) = state.withLock { state in
@@ -99,8 +100,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         return group
     }
 
-    /// Adds requests. They may be new, or come from another queue whose taker could not answer them. They fail if the
-    /// queue is closed.
+    /// Adds requests. A request may be new, or may come from another queue whose taker could not answer it. If the
+    /// queue is closed, the requests fail.
     func add(_ entries: [Entry]) {
         typealias Sleeper = CheckedContinuation<Void, Never>
         let (isClosed, idle, watch) = state.withLock { state -> (Bool, Sleeper?, Sleeper?) in

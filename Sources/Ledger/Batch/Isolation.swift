@@ -1,7 +1,7 @@
 /// Divides a writer's entries into groups, with one SQL transaction for each group. A group that keeps failing in the
 /// same way is halved, until one entry is left that is at fault. The other groups continue meanwhile. An entry is at
-/// fault if its group of one fails while others are committed. While nothing is committed, a failing entry is only
-/// retried.
+/// fault if its group of one fails while other groups are committed. While nothing is committed, a failing entry is
+/// only retried.
 struct Isolation<Entry> {
     typealias Instant = ContinuousClock.Instant
 
@@ -13,7 +13,8 @@ struct Isolation<Entry> {
         fileprivate var readyAt: Instant?
         fileprivate var failures = 0
         fileprivate var lastCause: FailureCause?
-        /// How many SQL transactions the ledger had committed at the last failure as a single entry; nil before.
+        /// The number of SQL transactions that the ledger had committed at the last failure as a single entry; nil
+        /// before such a failure.
         fileprivate var commits: Int?
         /// The number of failures with commits of other groups in between.
         fileprivate var failuresAmongCommits = 0
@@ -37,10 +38,10 @@ struct Isolation<Entry> {
     /// The shortest delay between two tries of a group, in seconds. The delay doubles up to `longestDelay`.
     static var shortestDelay: Double { 0.1 }
     static var longestDelay: Double { 2 }
-    /// The longest delay of a single failing entry, in seconds. It is long, because each try may cost the others a
+    /// The longest delay of a single failing entry, in seconds. It is long, because each try may cost other entries a
     /// time-out.
     static var longestDelayOfOne: Double { 30 }
-    /// The most other groups that go before a part, even if more groups are ready.
+    /// The most other groups in a row that go before a ready part of a failed batch.
     static var mostBeforePart: Int { 4 }
 
     private var groups: [Group]
@@ -54,7 +55,7 @@ struct Isolation<Entry> {
     var isEmpty: Bool { groups.isEmpty }
     var count: Int { groups.reduce(0) { $0 + $1.entries.count } }
     var all: [Entry] { groups.flatMap(\.entries) }
-    /// True while parts of a failed batch wait for their tries. New entries must not wait for them.
+    /// True while parts of a failed batch wait for their tries. New entries must not wait for these parts.
     var isIsolating: Bool { groups.contains(where: \.isPart) }
 
     /// Removes the first group that may be tried now, and returns it. Nil if all groups must wait.
@@ -67,7 +68,7 @@ struct Isolation<Entry> {
         return group
     }
 
-    /// When the next waiting group may be tried; nil if no group waits for a time.
+    /// The time at which the next waiting group may be tried; nil if no group waits for a time.
     var readyAt: Instant? { groups.compactMap(\.readyAt).min() }
 
     /// Removes the entries for which `isOut` returns true, and returns them.
@@ -92,7 +93,7 @@ struct Isolation<Entry> {
 
     /// Halves a group in which the data of one entry is certainly at fault. Puts both halves first.
     mutating func halve(_ group: Group) {
-        // The halves are not parts: the entries that can be stored are stored within moments.
+        // The halves keep the group's `isPart`, because the valid entries are stored within moments.
         groups.insert(
             contentsOf: group.halves.map { half in
                 var half = half

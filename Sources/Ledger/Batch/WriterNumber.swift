@@ -3,7 +3,7 @@
 /// A writer that left a hanging session behind takes another number, because that session may lock the old number's
 /// rows.
 struct WriterNumber {
-    /// How many numbers a writer uses in turn.
+    /// The count of different numbers that a writer uses in turn.
     private static let turns: Int32 = 8
 
     private let number: Int32

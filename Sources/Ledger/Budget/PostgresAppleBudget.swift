@@ -4,15 +4,15 @@ import Postgres
 
 /// The request budget that all replicas share: one row for each app, endpoint and environment, by PostgreSQL's clock.
 ///
-/// Give it a pool of its own, so that a lease of requests never waits for a batch of decisions.
+/// The budget needs a pool of its own, so that a lease of requests never waits for a batch of decisions.
 public struct PostgresAppleBudget: AppleBudget {
-    /// How far ahead leases may reach, in seconds. If it were longer, a new replica would have to wait for the leases
-    /// of all others.
+    /// The seconds by which leases may reach into the future. With a longer reach, a new replica would have to wait for
+    /// the leases of all other replicas.
     static let reachSeconds = 1.0
     /// The longest pause of all requests, in seconds, whatever Apple or a clock says.
     static let longestHoldSeconds = 3600.0
-    /// How far a stored time may exceed the farthest regular time, in seconds. If it exceeds it by more, the time was
-    /// written before the clock was set back.
+    /// The seconds by which a stored time may exceed the farthest regular time. A later time was written before the
+    /// clock was set back.
     private static let clockToleranceSeconds = 5.0
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_apple_budget_sql)

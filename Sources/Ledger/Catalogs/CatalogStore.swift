@@ -33,8 +33,8 @@ public struct CatalogStore: Sendable {
         try await pool.run { try Self.load(version: version, in: $0) }
     }
 
-    /// Makes the document the newest catalog, and returns its version. If it equals the latest document, that version
-    /// stays.
+    /// Makes the document the newest catalog, and returns its version. If the document equals the latest document, the
+    /// latest version stays.
     /// - Parameters:
     ///   - apps: the apps that grant missed purchases from now on, or since an earlier document.
     ///   - check: looks at the catalog that the document replaces, nil before the first import. No other import comes

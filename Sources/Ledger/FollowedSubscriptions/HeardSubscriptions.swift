@@ -2,16 +2,16 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The subscriptions of one write. It applies facts to them one after the other, and collects the changed subscriptions
-/// and their events for the write.
+/// The subscriptions of one write. `hear` applies facts to the subscriptions one after the other, and collects the
+/// changed subscriptions and their events for the write.
 struct HeardSubscriptions {
     private var subscriptions: [StoreTransactionID: Subscription]
     private var checked: Set<StoreTransactionID> = []
     private var touched: Set<StoreTransactionID> = []
-    /// Subscriptions that have had no event since a fall back of the database. The database may have published another
-    /// state of them before, which it lost.
+    /// Subscriptions that have had no event since a fall back of the database. Before the fall back, a worker may have
+    /// published another state of them, which the database lost.
     private var fromBeforeFall: Set<StoreTransactionID>
-    /// The facts from a time without an owner, or from a time in which the catalog did not follow the app.
+    /// The earlier facts about subscriptions that had no owner then, or whose app did not follow renewals then.
     var unowned: [StoreTransactionID: UnownedSubscription] = [:]
     /// The first revision of each new subscription that does not start with 1.
     var firstRevisions: [StoreTransactionID: Int32] = [:]
@@ -36,12 +36,14 @@ struct HeardSubscriptions {
             subscription.player = told.owner
             let kept = unowned.removeValue(forKey: original)
             hearing = subscription.hear(told.fact, after: kept, told.search, bringsPeriod: told.bringsPeriod)
-            // A confirmed subscription needs no check, so no later check would publish its state again. This fact does.
+            // A confirmed subscription needs no check, so no later check would publish its state again. So this fact
+            // publishes the state.
             if isCheck || hearing == .confirmed, hearing != .changed, fromBeforeFall.contains(original) {
                 subscription.tellAnew(above: known.revision)
                 hearing = .changed
             }
-            // The check may have begun before these facts came, so that its answer ends no search for their period.
+            // The check may have begun before the kept facts came. Then its answer must not end the search for their
+            // period.
             if let check = told.check { goesOn = subscription.end(check, before: known.hearing(kept)) }
         } else {
             subscription = Subscription(

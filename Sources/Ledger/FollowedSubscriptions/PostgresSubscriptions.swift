@@ -5,8 +5,9 @@ import Postgres
 
 /// Subscriptions in PostgreSQL, for workers that check them with Apple. Every function throws a `PostgresError`.
 public struct PostgresSubscriptions: FollowedSubscriptions {
-    /// The seconds of a lease, by PostgreSQL's clock, in which a worker checks one subscription. It is longer than
-    /// Apple may take for a few pages. Each earlier lease without a result doubles the time, up to eight times.
+    /// The seconds of a lease, by PostgreSQL's clock, in which a worker checks one subscription. The lease is longer
+    /// than Apple may take to answer with a few pages. Each earlier lease without a result doubles the time, up to
+    /// eight times.
     public static let leaseSeconds = 120.0
     /// The seconds until the next check of a subscription for which the database refused Apple's answer. The database
     /// would refuse the same answer again.
@@ -40,7 +41,8 @@ public struct PostgresSubscriptions: FollowedSubscriptions {
         }
     }
 
-    /// Leases one subscription, even if it is not due or another worker has it. Returns nil if it does not exist.
+    /// Leases one subscription, even if it is not due or another worker has it. Returns nil if the subscription does
+    /// not exist.
     public func lease(_ original: StoreTransactionID) async throws -> LeasedSubscription? {
         try await pool.run { [leaseSeconds] session in
             let rows = try session.execute(Self.leasingChosen, [.text(original.text), .float8(leaseSeconds)])

@@ -15,7 +15,7 @@ struct SubscriptionCheckWrite: Sendable {
             let findings = check.findings
             let claims = try lockClaims(
                 with: try findings.revoked + granted(of: findings.shown, in: session), in: session)
-            // A grant may have come before the lock.
+            // Another SQL transaction may have granted a shown purchase before the locks.
             let revoked = try findings.revoked + granted(of: findings.shown, in: session)
             var events = try revoke(revoked, under: claims, in: session)
             try ShownRefunds.enter(findings.shown, in: session)
@@ -36,8 +36,8 @@ struct SubscriptionCheckWrite: Sendable {
     }
 
     /// Locks the claims of all named subscriptions and of the subscriptions that they continue. Inserts a missing claim
-    /// without an owner. So this SQL transaction and a concurrent grant under one of them wait for each other. Of the
-    /// other purchases whose refund Apple's answer shows, locks the claims that exist.
+    /// without an owner. So this SQL transaction and a concurrent grant under one of these claims wait for each other.
+    /// Also locks the existing claims of other purchases whose refund Apple's answer shows.
     private func lockClaims(
         with revoked: [NotifiedTransaction], in session: PostgresSession
     ) throws -> [StoreTransactionID: LedgerView.Claim] {

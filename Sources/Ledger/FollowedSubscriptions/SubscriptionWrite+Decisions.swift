@@ -7,7 +7,7 @@ extension SubscriptionWrite {
     /// - Parameters:
     ///   - outcomes: returns the outcomes of the purchases of the decision at an index.
     ///   - repeated: returns the purchases of the decision at an index whose period was granted for another
-    ///     transaction. They add seats, and are not periods of their own.
+    ///     transaction. These purchases add seats, and are not periods of their own.
     ///   - claims: the claims of the decisions, locked and settled.
     static func write(
         _ decisions: [PendingDecision], outcomes: (Int) -> [TransactionOutcome],

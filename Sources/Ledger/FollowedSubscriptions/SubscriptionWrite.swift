@@ -38,8 +38,8 @@ enum SubscriptionWrite {
     /// - Parameters:
     ///   - periods: the announced purchases that are written with the facts.
     ///   - catalog: the newest catalog. Only apps that follow renewals have subscriptions. A fact of another app is
-    ///     only kept, because it may name a grace period. This includes apps that the catalog lacks, because a newer
-    ///     catalog may have them.
+    ///     only stored, because it may name a grace period. A fact of an app that the catalog lacks is also stored,
+    ///     because a newer catalog may have the app.
     static func apply(
         _ facts: [SubscriptionFact], with periods: [AnnouncedPurchase], at now: Timestamp, catalog: Catalog,
         in session: PostgresSession
@@ -47,8 +47,8 @@ enum SubscriptionWrite {
         try apply(facts, with: periods, of: nil, at: now, catalog: catalog, in: session)
     }
 
-    /// Like the function above, but also for Apple's answer to a check.
-    /// - Parameter check: the check whose answer has the facts; nil if they did not come from a check.
+    /// Does the same as the function above, also for Apple's answer to a check.
+    /// - Parameter check: the check whose answer has the facts; nil if the facts did not come from a check.
     static func apply(
         _ facts: [SubscriptionFact], with periods: [AnnouncedPurchase] = [], of check: SubscriptionCheck?,
         at now: Timestamp, catalog: Catalog, in session: PostgresSession
@@ -69,7 +69,7 @@ enum SubscriptionWrite {
             return Told(
                 fact: heard, owner: owner, source: .none, check: check,
                 search: catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never,
-                // The period in a check's answer is written with it, or grants nothing.
+                // The caller writes the period of a check's answer too, unless the period grants nothing.
                 bringsPeriod: check != nil || period != nil, at: now)
         }
         return try write(told, in: session).map(\.event)
@@ -118,8 +118,8 @@ enum SubscriptionWrite {
     }
 
     /// Writes facts in the SQL transaction of their source, after its grants, with their claims locked. A subscription
-    /// without a grant gets no row. It takes two round trips, more for new subscriptions and for kept facts, and none
-    /// without facts.
+    /// without a grant gets no row. The function takes two round trips, more for new subscriptions and for kept facts,
+    /// and none without facts.
     /// Returns the events, each with the index of its fact in `told`.
     static func write(_ told: [Told], in session: PostgresSession) throws -> [(event: OutcomeEvent, place: Int)] {
         guard !told.isEmpty else { return [] }

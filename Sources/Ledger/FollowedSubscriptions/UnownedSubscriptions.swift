@@ -2,16 +2,17 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Apple's facts that no row in `subscriptions` has. Nothing is granted yet, or the app does not follow renewals, or the
-/// catalog lacks the app. The subscription's row takes over these facts when it is made, or at its next write.
+/// Apple's facts that no row in `subscriptions` has. Nothing is granted yet, or the app does not follow renewals, or
+/// the catalog lacks the app. The subscription's row takes over these facts when a worker inserts the row, or at the
+/// row's next write.
 enum UnownedSubscriptions {
     private static let finding = LedgerSQL.statement(PackageResources.find_unowned_subscriptions_sql)
     private static let writing = LedgerSQL.statement(PackageResources.upsert_unowned_subscriptions_sql)
     private static let taking = LedgerSQL.statement(PackageResources.take_unowned_subscriptions_sql)
 
-    /// Stores facts in the SQL transaction of their source, with the claims of their originals locked. It takes one
-    /// round trip, a second one if a fact is new, and none without facts. If a fact is new, the row of its subscription
-    /// is due at once, if there is a row with an owner.
+    /// Stores facts in the SQL transaction of their source, with the claims of their originals locked. The function
+    /// takes one round trip, a second one if a fact is new, and none without facts. If a fact is new and its
+    /// subscription has a row with an owner, the row becomes due at once.
     static func keep(_ facts: [SubscriptionFact], in session: PostgresSession) throws {
         let telling = facts.filter { UnownedSubscription($0) != nil }
         guard !telling.isEmpty else { return }
@@ -59,7 +60,7 @@ enum UnownedSubscriptions {
     }
 
     /// Removes stored facts from the table, after the grants of this SQL transaction, with the claims of the originals
-    /// locked. A hold is not enough for a row, because nothing is delivered yet, and an operator may refuse it.
+    /// locked. A hold is not enough for a row, because nothing is delivered yet, and an operator may refuse the hold.
     /// - Parameter facts: facts about originals without a row in `subscriptions`, or with a row and stored facts.
     static func take(_ facts: [SubscriptionFact], in session: PostgresSession) throws -> LetIn {
         let previous = Dictionary(facts.map { ($0.originalTransactionID, $0.previousOriginalTransactionID) }) {

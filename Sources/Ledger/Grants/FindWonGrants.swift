@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Finds the earlier grants of submissions that are now rejected as a whole. It searches the grants of their players.
-/// An index by submission would make every grant slower, and few submissions need this.
+/// Finds the earlier grants of submissions that are now rejected as a whole. Searches all grants of the submissions'
+/// players. An index by submission would make every grant slower, and few submissions need this search.
 enum FindWonGrants {
     private static let statement = LedgerSQL.statement(PackageResources.find_won_grants_sql)
 
@@ -12,7 +12,7 @@ enum FindWonGrants {
         _ refused: [PendingDecision], in session: PostgresSession
     ) throws -> [NameBasedUUID: [LedgerView.WonTransaction]]? {
         guard !refused.isEmpty else { return nil }
-        // Each submission once, because its grants are listed in the order of these rows.
+        // Each submission must be in the query once. Otherwise its grants would be listed twice.
         let players = Dictionary(refused.map { ($0.identity, $0.submission.playerID) }, uniquingKeysWith: { $1 })
         let wanted = Array(players)
         let rows = try session.execute(

@@ -44,7 +44,7 @@ struct FinishRow {
 enum InsertGrants {
     private static let statement = LedgerSQL.statement(PackageResources.insert_grants_sql)
 
-    /// Inserts grants, and returns the number of new ones. `rows` must be sorted by transaction.
+    /// Inserts grants, and returns the number of new grants. `rows` must be sorted by transaction.
     /// - Parameter others: deliveries of earlier grants, which workers also report to Apple.
     static func run(_ rows: [GrantRow], others: [FinishRow] = [], in session: PostgresSession) throws -> Int {
         guard !rows.isEmpty || !others.isEmpty else { return 0 }

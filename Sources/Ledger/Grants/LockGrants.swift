@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// Locks grants until COMMIT. Lock their claims before.
+/// Locks grants until COMMIT. Their claims must be locked before.
 package enum LockGrants {
     private static let statement = LedgerSQL.statement(PackageResources.lock_grants_sql)
 

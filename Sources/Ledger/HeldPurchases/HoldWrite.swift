@@ -3,7 +3,7 @@ import NamesAndTimes
 import Postgres
 
 /// Ends one hold in one SQL transaction, in the same order as a batch: it locks the claims, then the hold's row, reads
-/// the facts, settles the decision and writes it. The rows that INSERT returns decide who won.
+/// the facts, settles the decision and writes it. The rows that INSERT returns show which of two SQL transactions won.
 package struct HoldWrite: Sendable {
     package enum Ending: Sendable {
         case published(OutcomeEvent)
@@ -139,12 +139,13 @@ package struct HoldWrite: Sendable {
         return Set(shown.map(\.purchase.originalTransactionID) + shown.compactMap(\.period) + own.compactMap(\.self))
     }
 
-    /// The claim of the period that the purchase pays for, by Apple's present answer; nil if there is none.
+    /// The claim of the period that the purchase pays for, by Apple's present answer; nil if the purchase pays for no
+    /// period.
     private var period: StoreTransactionID? { decision.judged.flatMap { decision.decision.period(of: $0) } }
 
     /// Locks the claims that the decision needs. First inserts claims for an original and a period under which the hold
-    /// was not stored, because a batch also inserts its claims before it locks others. Such a claim has no owner until
-    /// the settlement sets one.
+    /// was not stored, because a batch also inserts its claims before it locks other claims. Such a claim has no owner
+    /// until the settlement sets one.
     private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
         let held = try FindOriginals.run([hold.transactionID], in: session)
         let all = originals.union(held).sorted()

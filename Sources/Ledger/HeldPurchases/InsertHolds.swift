@@ -11,7 +11,7 @@ enum InsertHolds {
     private static let statement = LedgerSQL.statement(PackageResources.insert_holds_sql)
     private static let submissions = LedgerSQL.statement(PackageResources.insert_held_submissions_sql)
 
-    /// Inserts holds, and returns the number of new ones. `rows` must be sorted by transaction and player.
+    /// Inserts holds, and returns the number of new holds. `rows` must be sorted by transaction and player.
     static func run(_ rows: [HoldRow], in session: PostgresSession) throws -> Int {
         guard !rows.isEmpty else { return 0 }
         try insertSubmissions(of: rows, in: session)

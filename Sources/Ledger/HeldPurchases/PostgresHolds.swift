@@ -5,8 +5,8 @@ import Postgres
 /// Held transactions in PostgreSQL, for workers. Every function throws a `PostgresError`. `settle` also throws
 /// `HoldWrite.Undone` if another writer granted the purchase meanwhile; the worker then tries again.
 public struct PostgresHolds: HeldPurchases {
-    /// The seconds of a lease, by PostgreSQL's clock, in which a worker tries a hold once. It is longer than Apple may
-    /// take for requests in two environments.
+    /// The seconds of a lease, by PostgreSQL's clock, in which a worker tries a hold once. The lease is longer than
+    /// Apple may take to answer requests in two environments.
     public static let leaseSeconds = 60.0
     /// The number of workers' deaths in isolation after which a hold is set aside.
     static let deathsOfPoison: Int32 = 3
@@ -24,8 +24,8 @@ public struct PostgresHolds: HeldPurchases {
     private let leaseSeconds: Double
     private let mending: DueTimes.Mending
 
-    /// - Parameter longestDelay: the longest delay in the settings, in seconds. A hold that is due much later is made
-    ///   due now, because a clock that was ahead must have written its due time.
+    /// - Parameter longestDelay: the longest delay in the settings, in seconds. `PostgresHolds` makes a hold due now if
+    ///   its due time is much later, because a clock that was ahead must have written that time.
     public init(
         pool: PostgresPool, leaseSeconds: Double = PostgresHolds.leaseSeconds, longestDelay: Double = 0
     ) {
@@ -53,7 +53,7 @@ public struct PostgresHolds: HeldPurchases {
 
     public func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
         try await pool.run { [leaseSeconds] session in
-            // Like every lease, this one is committed before a worker reads the row.
+            // This lease, too, is committed before a worker reads the row.
             let rows = try session.execute(
                 Self.leasingSuspect, [.float8(leaseSeconds), .int4(Self.deathsOfPoison), .int8(catalogVersion)])
             if let setAside = try SetAsidePurchase(rows, deaths: "deaths_alone") { return .setAside(setAside) }
@@ -76,7 +76,7 @@ public struct PostgresHolds: HeldPurchases {
         try await pool.change(.text(hold.transactionID.text), leasedAs: hold.lease, by: statement, [player] + more)
     }
 
-    /// Returns the readable holds, and sets the unreadable ones aside.
+    /// Returns the readable holds, and sets the unreadable holds aside.
     private static func leased(
         _ rows: PostgresRows, _ catalogVersion: Int64, in session: PostgresSession
     ) throws -> [LeasedHold] {

@@ -14,7 +14,7 @@ enum DueTimes {
         max(farthestSeconds, longestDelay + 3600)
     }
 
-    /// Makes rows due whose due time a clock that was ahead has written. Runs at the first call, and then at most once
+    /// Makes rows due now if a clock that was ahead wrote their due time. Runs at the first call, and then at most once
     /// a minute, because clocks are rarely set.
     final class Mending: Sendable {
         private static let pause = Duration.seconds(60)

@@ -6,7 +6,7 @@ public struct LedgerCounts: Sendable, Equatable {
     public static let maximum: Int64 = 100_000
 
     public let parked: Int
-    /// The purchases that wait for an operator. Refused ones are not among them.
+    /// The purchases that wait for an operator. Refused purchases do not count.
     public let held: Int
     public let outboxPending: Int
     /// The announced purchases that no player submitted or got.

@@ -37,7 +37,7 @@ public final class PollFloor: Sendable {
 
     /// The result of a search.
     struct Found {
-        /// The time of the first row, in microseconds of Unix time; nil if there is none.
+        /// The time of the first row, in microseconds of Unix time; nil if the search found no row.
         let first: Int64?
         /// PostgreSQL's time during the search, in microseconds of Unix time.
         let now: Int64
@@ -61,11 +61,11 @@ public final class PollFloor: Sendable {
         self.rows = rows
     }
 
-    /// The start of the next search, unless that starts at the beginning. In microseconds of Unix time.
+    /// The start of the next search in microseconds of Unix time, unless the search starts at the beginning.
     var current: Int64 { state.withLock(\.floor) }
 
-    /// Searches, and returns whether a lease could find a row. Always true after a search from the beginning. Throws a
-    /// `PostgresError`.
+    /// Searches, and returns whether a lease could find a row. The result is always true after a search from the
+    /// beginning. Throws a `PostgresError`.
     func mayBeDue(in session: PostgresSession) throws -> Bool {
         let found = try look(in: session)
         return found.isWhole || found.has(olderThanSeconds: 0)

@@ -67,7 +67,7 @@ extension LeasedRefundRequest.Delivery {
 }
 
 extension ConsumptionReport.Content {
-    /// Nil if the game server has reported nothing.
+    /// Returns nil if the game server has reported nothing.
     fileprivate init?(_ row: PostgresRow<KnownColumn>) {
         guard row.bool(.isReported) ?? false else { return nil }
         self.init(

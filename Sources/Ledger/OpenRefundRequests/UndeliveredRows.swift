@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Writes purchases that did not reach their player. If the ledger has no other row of a purchase, receiptd reports it
-/// to Apple as not delivered.
+/// Writes purchases that did not reach their player. If the ledger has no other row of a purchase, receiptd reports the
+/// purchase to Apple as not delivered.
 struct UndeliveredRows: Sendable {
     struct Row: Sendable {
         let purchase: UndeliveredPurchase

@@ -12,7 +12,7 @@ public struct OrphanEvent: Sendable, Equatable {
 }
 
 /// Leases events whose worker died between COMMIT and the broker's acknowledgement. Leases end by PostgreSQL's clock.
-/// Every function throws a `PostgresError`; call it again after a failure.
+/// Every function throws a `PostgresError`; call the function again after a failure.
 public struct OutboxSweeper: Sendable {
     private static let orphans = LedgerSQL.statement(PackageResources.lease_orphaned_outbox_sql)
     private static let handedOver = LedgerSQL.statement(PackageResources.lease_handed_over_outbox_sql)
@@ -27,8 +27,8 @@ public struct OutboxSweeper: Sendable {
         self.floor = floor
     }
 
-    /// Leases events of any partition, oldest first. No other replica takes them before the lease ends.
-    /// `PurchaseLedger.published` deletes them after they are published.
+    /// Leases events of any partition, oldest first. No other replica leases these events before the lease ends.
+    /// `PurchaseLedger.published` deletes the events after a worker has published them.
     public func leaseOrphans(olderThanSeconds: Double, limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
         let floor = floor
         return try await pool.run { session in
@@ -45,14 +45,15 @@ public struct OutboxSweeper: Sendable {
         }
     }
 
-    /// Leases events that operators decided, of any age, oldest first. No other replica takes them before the lease
-    /// ends.
+    /// Leases events that operators decided, of any age, oldest first. No other replica leases these events before the
+    /// lease ends.
     public func leaseHandedOver(limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
         try await take(Self.handedOver, [.int8(Int64(limit)), .float8(leaseSeconds)])
     }
 
     /// Leases a partition's events for its new owner, oldest first, of any age, even if another replica has leased
-    /// them. Events come again until you delete them: lease, publish, delete, and repeat until none comes.
+    /// them. A call returns an event again until the caller deletes it. So the caller must lease, publish and delete
+    /// events until a call returns none.
     public func leaseUnpublished(
         topic: String, partition: Int32, limit: Int, leaseSeconds: Double = 30
     ) async throws -> [OrphanEvent] {

@@ -2,8 +2,9 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// The stored form of tries. Each is `[milliseconds since 1970, endpoint, environment, result, status, milliseconds]`.
-/// It has no names, which would be most of its bytes, because every decision stores its tries.
+/// The stored form of tries. Each try is `[milliseconds since 1970, endpoint, environment, result, status,
+/// milliseconds]`. The form has no names, because names would be most of the bytes, and every decision stores its
+/// tries.
 extension [AppleTry] {
     var storedText: String {
         var json = JSONWriter(capacity: 96 * count)

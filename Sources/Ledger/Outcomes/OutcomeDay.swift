@@ -7,9 +7,9 @@ package struct OutcomeDay: Hashable, Comparable {
 
     /// The partition for all other days. It has the day 1 January of the year 1.
     package static let apart = OutcomeDay(sinceEpoch: -719_162)
-    /// How many days before today have their own partition, if outcomes are kept that long; `daysAhead` is the same
-    /// after today. Partitions are created early, because a backup that reads for days prevents a new one. Old records
-    /// of a topic need the days before today.
+    /// The number of days before today that have their own partition, if outcomes are kept that long. `daysAhead` is
+    /// the number of such days after today. Partitions are created early, because a backup that reads for days prevents
+    /// a new partition. Old records of a topic need the days before today.
     static let daysBehind: Int32 = 30
     static let daysAhead: Int32 = 7
 

@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The outcomes table's partitions, one for each UTC day. Writers never wait for them: records of a day without a
-/// partition go to the default partition. No step here blocks a writer for longer than the functions' `lock_timeout`.
+/// The outcomes table's partitions, one for each UTC day. Writers never wait for a partition: records of a day without
+/// a partition go to the default partition. No step here blocks a writer for longer than the functions' `lock_timeout`.
 package enum OutcomePartitions {
     /// The age in seconds from which an SQL transaction cannot be a batch. No change waits for the locks of an older
     /// transaction.
@@ -64,7 +64,8 @@ package enum OutcomePartitions {
         }
     }
 
-    /// Creates missing partitions for `migrate`, before rows are inserted. Stops at the first that a lock prevents.
+    /// Creates missing partitions for `migrate`, before rows are inserted. Stops at the first partition that a lock
+    /// prevents.
     static func makeMissing(in session: PostgresSession) throws {
         let (now, days) = try list(in: session)
         for day in wanted(at: [now], kept: OutcomeDay.daysBehind).subtracting(days).sorted() {

@@ -6,7 +6,7 @@ enum FindParked {
 
     struct Waiting {
         var ids: Set<NameBasedUUID> = []
-        /// The history of the database in which the submissions are parked; nil if none is.
+        /// The history of the database in which the submissions are parked; nil if no submission is parked.
         var history: DatabaseHistory?
     }
 

@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// Parks many submissions in one statement. Submissions that may not wait are not parked.
+/// Parks many submissions in one statement. Submissions beyond the limits for unproven proofs are not parked.
 enum InsertParked {
     /// The seconds between the due times of a player's submissions that found no place in memory.
     static let shareSpacing = 0.25

@@ -5,7 +5,7 @@ import Postgres
 /// Parks a submission whose data the database refuses. Changes the row's texts and times so that every database accepts
 /// them.
 enum InsertRefused {
-    /// How the row shows parts of the record's texts. The submission's bytes have the whole texts.
+    /// The form in which the row shows parts of the record's texts. The submission's bytes have the whole texts.
     private enum Form {
         /// Identifiers are unchanged, except for control characters.
         case readable

@@ -2,7 +2,7 @@ import Fulfillment
 import Postgres
 
 /// Changes many parked rows page by page, each page in its own SQL transaction. One statement for half a million rows
-/// would exceed `statement_timeout`. After a failure, finished pages stay changed; call this again for the rest.
+/// would exceed `statement_timeout`. After a failure, finished pages stay changed; call `run` again for the rest.
 package enum ParkedPages {
     /// The most rows of a page.
     package static let size: Int64 = 2_000

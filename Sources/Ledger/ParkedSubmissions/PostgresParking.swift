@@ -3,13 +3,13 @@ import NamesAndTimes
 import Postgres
 import Synchronization
 
-/// Submissions that wait in PostgreSQL. It parks many of them in one SQL transaction, because an app with wrong
-/// credentials parks all its submissions.
+/// The store of submissions that wait in PostgreSQL. The store parks many submissions in one SQL transaction, because
+/// an app with wrong credentials parks all its submissions.
 ///
-/// Close it before its pool: `close` ends the running SQL transactions.
+/// Close the store before its pool: `close` ends the running SQL transactions.
 public final class PostgresParking: ParkedSubmissions {
-    /// The seconds that a worker has for one try, by PostgreSQL's clock. It is longer than Apple may take for requests
-    /// in two environments. If the worker dies, another worker leases the row after this time.
+    /// The seconds that a worker has for one try, by PostgreSQL's clock. This time is longer than Apple may take to
+    /// answer requests in two environments. If the worker dies, another worker leases the row after this time.
     public static let leaseSeconds = 60.0
     /// The number of workers' deaths in isolation after which a submission is set aside. insert_parked.sql has the same
     /// number.
@@ -41,8 +41,8 @@ public final class PostgresParking: ParkedSubmissions {
     /// Creates a store that starts at once, and connects when there is work.
     /// - Parameters:
     ///   - longestDelay: the longest delay in the settings, in seconds. If a submission is due more than an hour later
-    ///     than that, and more than 25 hours from now, it becomes due at once: a clock that was ahead must have written
-    ///     its due time.
+    ///     than this delay, and more than 25 hours from now, it becomes due at once: a clock that was ahead must have
+    ///     written its due time.
     ///   - mostUnprovenBytes: the most bytes of unproven proofs that the whole fleet parks.
     public convenience init(
         pool: PostgresPool, leaseSeconds: Double = PostgresParking.leaseSeconds, longestDelay: Double = 0,
@@ -231,7 +231,7 @@ extension PostgresParking {
         unproven.withLock { $0.parked(Int64(bytes)) }
     }
 
-    /// Parks a submission for an operator, because PostgreSQL refuses its data. Returns nil if that fails.
+    /// Parks a submission for an operator, because PostgreSQL refuses its data. Returns nil if parking fails.
     private func parkRefused(_ refused: ParkingSubmission, for error: PostgresError) async -> Durable<Void>? {
         do {
             let history = try await pool.run {

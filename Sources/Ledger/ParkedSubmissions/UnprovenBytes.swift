@@ -1,13 +1,13 @@
 /// The bytes of the whole fleet's parked unproven proofs, as far as one replica knows.
 ///
 /// A replica counts in the database from time to time, and more often if little room is left. So each replica may use a
-/// small part of the room before the others know. The next count corrects all errors of the last one.
+/// small part of the room before the other replicas know. The next count corrects all errors of the last count.
 struct UnprovenBytes: Sendable {
     /// The age in seconds at which the replica counts again, because decided submissions have freed room.
     static let longestSeconds = 5.0
     /// The shortest time between two counts, in seconds.
     static let shortestSeconds = 0.5
-    /// The replica counts again when it has added more than the remaining room divided by this.
+    /// The replica counts again when it has added more than the remaining room divided by this number.
     static let shareOfRoom: Int64 = 16
 
     let limit: Int64
@@ -19,7 +19,7 @@ struct UnprovenBytes: Sendable {
         self.limit = limit
     }
 
-    /// How many more bytes may be parked.
+    /// The number of bytes that may still be parked.
     var room: Int64 { max(0, limit - counted - added) }
 
     /// - Parameter now: the time in seconds, by a clock that never goes back.

@@ -7,8 +7,8 @@ extension WaitingHistory {
     private static let lookedUpName = "looked_up"
 
     /// The counts of doubtful answers and the look-ups as JSON, such as
-    /// `{"no_purchase":2,"looked_up":{"since":1700000000000,"settled":["1000"],"told":[]}}`. An earlier release wrote an
-    /// array of ids instead; this one reads it as no look-ups.
+    /// `{"no_purchase":2,"looked_up":{"since":1700000000000,"settled":["1000"],"told":[]}}`. An earlier release wrote
+    /// an array of ids instead; this release reads the array as no look-ups.
     var storedDoubts: [UInt8] {
         var json = JSONWriter()
         json.beginObject()

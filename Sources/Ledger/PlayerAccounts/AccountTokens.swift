@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Reads what receiptd has learnt about account tokens under their locks, and writes what a batch has learnt.
+/// Reads the learnt facts about account tokens under their locks, and writes the facts that a batch has learnt.
 enum AccountTokens {
     private static let finding = LedgerSQL.statement(PackageResources.find_account_tokens_sql)
     private static let locking = LedgerSQL.statement(PackageResources.lock_account_tokens_sql)
@@ -16,10 +16,11 @@ enum AccountTokens {
     /// Finds the facts about the tokens in the decisions.
     ///
     /// After the claims, this function locks the rows of tokens about which the batch may learn something. If two
-    /// replicas meet a token for the first time, the second then reads what the first has learnt.
+    /// replicas meet a token for the first time, the second replica then reads the facts that the first replica has
+    /// learnt.
     ///
-    /// Two kinds of tokens need no lock, because nothing about them changes: a constant, and a token that the player
-    /// has sent before with known accounts.
+    /// Two kinds of tokens need no lock, because nothing about them changes: a constant of the app's client, and a
+    /// token that the player has sent before with known accounts.
     static func find(for decisions: [PendingDecision], in session: PostgresSession) throws -> Facts {
         var mentioned: Set<AccountTokenKey> = []
         for decision in decisions { mentioned.formUnion(decision.mentionedTokens) }
@@ -40,7 +41,8 @@ enum AccountTokens {
         return facts
     }
 
-    /// Writes what a settlement has learnt. Returns the app of each token that has just become a constant.
+    /// Writes the facts that settlements have learnt. Returns the app of each token that has just become a constant of
+    /// the app's client.
     static func write(before: Facts, after: Facts, in session: PostgresSession) throws -> [BundleID] {
         let changed = after.filter { before[$0.key] != $0.value }.keys.sorted()
         guard !changed.isEmpty else { return [] }

@@ -24,7 +24,7 @@ public struct PostgresPlayerAccounts: PlayerAccounts {
     }
 
     private static func write(_ accounts: [ReceivedAccount], in session: PostgresSession) throws -> DatabaseHistory? {
-        // All records with one key come from one partition, in order. So the last one is the newest.
+        // All records with one key come from one partition, in order. So the last record is the newest.
         let newest = Dictionary(accounts.map { ($0.account.token, $0) }) { _, later in later }
             .values.sorted { $0.account.token < $1.account.token }
         return try session.transaction { session in

@@ -52,7 +52,7 @@ struct NoticeBatchWrite: Sendable {
     }
 
     /// Returns the indexes of notifications that were not taken before, each once. If another replica takes the same
-    /// notification concurrently, it waits for the claims' locks.
+    /// notification concurrently, that replica waits for the claims' locks.
     private func fresh(in session: PostgresSession) throws -> [Int] {
         let rows = try session.execute(Self.findingTaken, [.identifiers(Set(received.map(\.notice.id)).sorted())])
         let notice = try rows.column("notification_id")

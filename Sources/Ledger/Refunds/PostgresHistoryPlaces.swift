@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Up to which time each of Apple's notification histories is read, in PostgreSQL. All replicas share these rows.
+/// The times up to which Apple's notification histories are read, in PostgreSQL. All replicas share these rows.
 public struct PostgresHistoryPlaces: HistoryPlaces {
     private static let leasing = LedgerSQL.statement(PackageResources.lease_notification_history_sql)
     private static let moving = LedgerSQL.statement(PackageResources.update_notification_history_sql)
@@ -104,7 +104,7 @@ public struct PostgresHistoryPlaces: HistoryPlaces {
 }
 
 extension PostgresRows {
-    /// Returns the next page of a partly read window; nil if there is none.
+    /// Returns the next page of a partly read window; nil if no window is partly read.
     fileprivate func historyPage(_ row: Int) throws -> HistoryPage? {
         let (from, to) = (try column("page_from"), try column("page_to"))
         guard let from = timestamp(row, from), let to = timestamp(row, to),

@@ -1,12 +1,13 @@
 import Fulfillment
 import Postgres
 
-/// Apple's notifications in PostgreSQL. Many replicas may write them at once: locks on claims put them in order.
+/// Apple's notifications in PostgreSQL. Many replicas may write notifications at once: locks on claims put the writes
+/// in order.
 public struct PostgresNotices: NoticeLedger {
     private let pool: PostgresPool
     private let fallBacks: FallBackWatch?
 
-    /// - Parameter fallBacks: learns of each commit; nil if nothing needs to.
+    /// - Parameter fallBacks: the watch that learns of each commit; nil for no watch.
     public init(pool: PostgresPool, fallBacks: FallBackWatch? = nil) {
         self.pool = pool
         self.fallBacks = fallBacks

@@ -35,7 +35,7 @@ extension RefundState {
         revocation.flatMap { $0.milliPercent == GrantRevocations.whole ? nil : $0.milliPercent }
     }
 
-    /// The stored statements (words) of Apple; nil if there is only one, which the other columns have.
+    /// The stored statements (words) of Apple; nil if there is only one statement, which the other columns have.
     var storedWords: String? {
         guard let signedAt, words != [RefundWord(inForce: revocation, since: signedAt)] else { return nil }
         return words.stored

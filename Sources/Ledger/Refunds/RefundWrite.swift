@@ -31,7 +31,7 @@ struct TakenRefund: Sendable {
 struct RefundWrite: Sendable {
     private static let findingStates = LedgerSQL.statement(PackageResources.find_refund_states_sql)
 
-    /// The refunds, in the order of settlement. Their notifications were not taken before.
+    /// The refunds, in the order of settlement. receiptd has not settled their notifications before.
     let refunds: [TakenRefund]
     /// The locked claims of the refunds' originals.
     let claims: [StoreTransactionID: LedgerView.Claim]

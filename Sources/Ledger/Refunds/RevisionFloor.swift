@@ -1,8 +1,8 @@
 import Fulfillment
 import Postgres
 
-/// The floor of new revisions of grants and subscriptions. Before a fall back, the database may have published higher
-/// revisions than its tables have now.
+/// The floor of new revisions of grants and subscriptions. Before a fall back of the database, workers may have
+/// published higher revisions than the tables have now.
 enum RevisionFloor {
     private static let statement = LedgerSQL.statement(PackageResources.find_revision_floor_sql)
 

@@ -19,8 +19,9 @@ enum CountReplays {
         }
     }
 
-    /// Returns the players whose counts reach or pass `Replays.suspicious` in this batch. Run it before the outcomes
-    /// are inserted. This statement locks its rows in sorted order, and inserting outcomes waits for no lock.
+    /// Returns the players whose counts reach or pass `Replays.suspicious` in this batch. Must run before the outcomes
+    /// are inserted. The statement for replays locks its rows in sorted order, and inserting outcomes waits for no
+    /// lock.
     static func run(
         _ decisions: [PendingDecision], _ settlements: [Settlement], in session: PostgresSession
     ) throws -> [ReplayingPlayer] {

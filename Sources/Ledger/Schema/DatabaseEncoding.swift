@@ -12,7 +12,7 @@ public enum DatabaseEncoding {
     private static let statement = PostgresStatement(
         "SELECT current_database()::text AS name, getdatabaseencoding()::text AS encoding")
 
-    /// Returns why the database cannot be used; nil if it can.
+    /// Returns the reason why receiptd cannot use the database; nil if receiptd can use it.
     public static func fault(in session: PostgresSession) throws -> String? {
         let rows = try session.execute(statement)
         let name = rows.text(0, try rows.column("name")) ?? ""

@@ -7,9 +7,9 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
     public let processID: Int32?
     public let application: String
     public let role: String
-    /// A table that it locks; nil if it reads an earlier snapshot.
+    /// A table that the session or the prepared transaction has locked; nil if it reads an earlier snapshot.
     public let table: String?
-    /// The seconds since its SQL transaction started; nil if this role may not see that.
+    /// The seconds since its SQL transaction started; nil if this role may not see the start.
     public let seconds: Double?
 
     public var description: String {
@@ -56,6 +56,6 @@ extension [LockHolder] {
 }
 
 extension PostgresError {
-    /// Whether the session did not get a lock in time (55P03), or a deadlock ended its SQL transaction (40P01).
+    /// True if the session did not get a lock in time (55P03), or a deadlock ended its SQL transaction (40P01).
     var isLockTrouble: Bool { sqlState == "55P03" || sqlState == "40P01" }
 }

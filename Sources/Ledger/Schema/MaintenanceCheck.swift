@@ -1,13 +1,13 @@
 import Postgres
 
-/// Whether this role may create and drop partitions of the outcomes table. The check creates a partition in an SQL
-/// transaction that is rolled back, and queries the rights to drop one.
+/// Shows whether this role may create and drop partitions of the outcomes table. The check creates a partition in an
+/// SQL transaction that is rolled back, and queries the rights to drop one.
 public enum MaintenanceCheck: Sendable, Equatable {
     case able
     /// Other sessions have locked the tables, so the check could not create a partition.
     case busy([LockHolder])
-    /// PostgreSQL refuses something, or the role lacks the right to drop. The text says why. Until this is corrected,
-    /// records of days without a partition go to the default partition.
+    /// PostgreSQL refuses the partition, or the role lacks the right to drop one. The text says why. Until this is
+    /// corrected, records of days without a partition go to the default partition.
     case refused(String)
 
     private struct RolledBack: Error {

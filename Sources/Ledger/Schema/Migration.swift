@@ -90,7 +90,7 @@ struct Migration {
     /// Applies the migrations in one SQL transaction, so that a killed migration changes nothing.
     private func apply(isPatient: Bool) throws {
         try session.transaction { session in
-            // This waits for another replica's migration, and blocks no session meanwhile.
+            // This statement waits for another replica's migration, and blocks no session meanwhile.
             try session.run(script: "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '10min'")
             try AdvisoryLock.schema.take(in: session)
             let found = try Schema.version(in: session)

@@ -3,8 +3,8 @@ import NamesAndTimes
 import Postgres
 
 /// Creates the outcomes table's partitions for coming days, and deletes old decided submissions. It never deletes
-/// grants, holds or refunds. One replica at a time does this for all. It waits for no lock: the report has the sessions
-/// in the way, and the next turn tries again.
+/// grants, holds or refunds. One replica at a time does this for all replicas. `run` waits for no lock: its report has
+/// the sessions in the way, and the next turn tries again.
 public struct OutcomeRetention: Sendable {
     /// The most rows that one statement deletes.
     static let prunedAtATime = 5_000
@@ -28,7 +28,7 @@ public struct OutcomeRetention: Sendable {
         public var refundRequests = 0
         public var undelivered = 0
         public var consumptionReports = 0
-        /// The deleted unclaimed purchases of apps that the catalog lacks. The newest ones are kept.
+        /// The deleted unclaimed purchases of apps that the catalog lacks. The newest purchases are kept.
         public var unknownApps = 0
     }
 
@@ -45,8 +45,8 @@ public struct OutcomeRetention: Sendable {
         public var dropped: [String] = []
         /// The sessions that prevented a partition. The next turn tries again.
         public var blockers: [LockHolder]?
-        /// The seconds by which PostgreSQL's clock is ahead of this process's clock. Set only if they exceed
-        /// `clockTolerance`, and nothing was deleted.
+        /// The seconds by which PostgreSQL's clock is ahead of this process's clock. Nil unless they exceed
+        /// `clockTolerance`. If they do, nothing was deleted.
         public var clockDifference: Double?
         public var pruned = Pruned()
     }
@@ -66,7 +66,7 @@ public struct OutcomeRetention: Sendable {
         self.turnSeconds = turnSeconds
     }
 
-    /// Takes a turn. Throws a `PostgresError`, but not if it did not get a lock.
+    /// Takes a turn. Throws a `PostgresError`, but not for a lock that it did not get.
     /// - Parameter now: the time by the worker's clock.
     public func run(now: Timestamp) async throws -> Report {
         var report = Report()

@@ -21,7 +21,7 @@ public enum Schema {
         case current
         /// The database has the schema of a later version. This version can work with it.
         case newer(found: Int)
-        /// Exit code 69, as for `tooOld`. `receiptd migrate` corrects both.
+        /// The database has no schema. The exit code is 69, as for `tooOld`. `receiptd migrate` corrects both states.
         case missing
         case tooOld(found: Int, needed: Int)
     }
@@ -48,12 +48,12 @@ public enum Schema {
         _ = try migrate(session, tell: { _ in })
     }
 
-    /// Applies the schema if it is missing or old, and creates the first partitions of outcomes. You may call it often,
-    /// from several replicas at once, and while workers run. A current schema is not changed.
+    /// Applies the schema if it is missing or old, and creates the first partitions of outcomes. This function may run
+    /// often, in several replicas at once, and while workers run. A current schema is not changed.
     ///
     /// After `patience`, throws a `PostgresError` with SQLSTATE 55P03 and the sessions that have locked the tables.
     /// - Parameter tell: called with each line for the operator, on the session's thread.
-    /// - Returns: the state that it found.
+    /// - Returns: the state before the migration.
     public static func migrate(
         _ session: PostgresSession, patience: Double = Schema.patience, tell: (String) -> Void
     ) throws -> State {

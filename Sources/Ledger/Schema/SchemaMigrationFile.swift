@@ -1,7 +1,7 @@
 /// A file of `migrations/`, which changes the tables of an earlier version.
 ///
-/// `schema.sql` is applied after it, and creates missing tables. So a migration adds columns, drops objects that
-/// `schema.sql` no longer has, and moves rows.
+/// receiptd applies `schema.sql` after this file. `schema.sql` creates missing tables. So a migration adds columns,
+/// drops objects that `schema.sql` no longer has, and moves rows.
 struct SchemaMigrationFile: Sendable {
     /// The number in the file's name.
     let version: Int

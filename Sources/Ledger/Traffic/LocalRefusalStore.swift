@@ -15,8 +15,8 @@ public struct LocalRefusalStore: Sendable {
         self.pool = pool
     }
 
-    /// Stores each rejection once, even if it is passed more often. Leaves out a rejection whose text contains a NUL,
-    /// because PostgreSQL cannot store it.
+    /// Stores each rejection once, even if a caller passes it more than once. Leaves out a rejection whose text
+    /// contains a NUL, because PostgreSQL cannot store it.
     public func add(_ refusals: [LocalRefusal]) async throws {
         let told = refusals.filter(\.isStorable)
         guard !told.isEmpty else { return }

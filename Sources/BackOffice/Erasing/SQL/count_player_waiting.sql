@@ -1,4 +1,4 @@
--- Counts a player's rows that are to end before an erasure: holds, parked submissions, announced purchases with the
+-- Counts a player's rows that must end before an erasure: holds, parked submissions, announced purchases with the
 -- player's token, and unpublished events.
 -- $1 player
 SELECT (SELECT count(*) FROM holds WHERE player_id = $1) AS held,
@@ -18,7 +18,7 @@ SELECT (SELECT count(*) FROM holds WHERE player_id = $1) AS held,
             WHERE own.player_id = $1 AND told.state = 'waiting'
         ) AS waiting
         LEFT JOIN claims USING (original_transaction_id)
-        -- A purchase counts for the player who owns its original by now.
+        -- A purchase does not count if another player already owns its original.
         WHERE claims.player_id IS NULL OR claims.player_id = $1
     ) AS announced,
     (SELECT count(*) FROM outbox WHERE record_key = $1) AS unpublished;

@@ -1,5 +1,6 @@
--- Replaces the player in the claims of some blocks of the table, which has no index by player. Most claims are above a
--- grant of the player's. A transfer makes others, and so does another transaction of a paid period.
+-- Replaces the player in the claims of some blocks of the table, which has no index by player. The statement file
+-- `erase_grants.sql` handles claims that have a grant of the player. A transfer, or another transaction of a paid
+-- period, makes claims without such a grant.
 -- $1 player; $2 pseudonym; $3 first block, $4 the first block behind them, as tuple ids
 WITH locked AS (
     -- Writers lock claims in this order.

@@ -27,7 +27,7 @@ WITH tokens AS (
     -- A player's id may be the token itself.
     SELECT transaction_id FROM announced_purchases WHERE token = sha256(convert_to(lower($1), 'UTF8'))
 ), passed_on AS (
-    -- Another player owns the original of these purchases by now, and is to get them.
+    -- Another player owns the original of these purchases by now. Workers deliver the purchases to that player.
     SELECT transaction_id
     FROM announced
     JOIN announced_purchases AS told USING (transaction_id)

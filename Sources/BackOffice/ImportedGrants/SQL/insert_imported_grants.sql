@@ -8,7 +8,7 @@ WITH entered AS (
         granted_at, submission_id, period_id)
     SELECT DISTINCT ON (transaction_id) transaction_id, original_transaction_id, player_id, bundle_id, product_id,
         quantity, environment, purchased_at, expires_at, coalesce(revoked_at, refund.at),
-        -- The refunded units are rounded to the nearest, and are at least 1.
+        -- The refunded units are rounded to the nearest whole unit, and are at least 1.
         CASE WHEN refund.at IS NOT NULL
             THEN greatest(1, (quantity::int8 * refund.milli_percent + 50000) / 100000)::int4 END,
         refund.at, refund.reason,

@@ -1,8 +1,10 @@
--- Inserts or locks the claim of each original transaction and period, in order. A line in force comes before a revoked one.
--- An existing claim gets the line's player and transaction if one of these is true:
--- - It has no player, or only a hold made its player the owner.
--- - The same player has it without a grant, or with a wholly revoked grant. A claim whose grant the database lost stays.
--- - Its period has no grant.
+-- Inserts or locks the claim of each original transaction and period, in order. If several lines have the same claim, a
+-- line in force comes before a revoked line. An existing claim gets the line's player and transaction if one of these
+-- is true:
+-- - The claim has no player, or its player became the owner only by a hold.
+-- - The line's player has the claim, and the claim has no grant or a wholly revoked grant. A claim whose grant the
+--   database lost stays unchanged.
+-- - The claim is of a period that has no grant.
 INSERT INTO claims (original_transaction_id, player_id, bundle_id, granted_transaction_id)
 SELECT claim_id, player_id, bundle_id, transaction_id
 FROM (

@@ -1,4 +1,4 @@
--- Lists the kept rejections that needed neither Apple nor a table, the newest first.
+-- Lists the stored sample of local rejections, the newest first.
 -- $1 a submission, a player or an event; $2 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (

@@ -1,4 +1,4 @@
--- $1 a submission or a player; $2 how many; $3 how many newer ones are left out
+-- $1 a submission or a player; $2 how many; $3 how many newer rows are left out
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT submission_id, player_id, bundle_id, reason, detail, sql_state, failures, parkings, parked_at, due_at,

@@ -1,4 +1,5 @@
--- Lists undelivered purchases, the newest first. Workers tell Apple of them when Apple asks about their refund.
+-- Lists undelivered purchases, the newest first. Workers report such a purchase to Apple when Apple asks about its
+-- refund.
 -- $1 a transaction or a player; $2 transactions from other sections; $3 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (

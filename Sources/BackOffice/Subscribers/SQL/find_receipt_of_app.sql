@@ -1,4 +1,5 @@
--- Finds a stored receipt of an app whose subscription is not over, for a question to Apple. $1 the app
+-- Finds the stored receipt of an app's subscription that is not over, for a request to Apple.
+-- $1 the app
 SELECT receipts.receipt
 FROM subscriptions
 JOIN subscription_receipts AS receipts USING (original_transaction_id)

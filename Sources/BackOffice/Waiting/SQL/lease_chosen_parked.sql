@@ -1,5 +1,5 @@
--- Leases parked submissions for an operator, due or not, the oldest first. A lease that ends later than any lease can
--- was given while the clock was ahead, and counts as over.
+-- Leases parked submissions for an operator, due or not, the oldest first. A lease that ends more than ten minutes from
+-- now counts as over: a clock that was ahead must have written it.
 -- $1 seconds; $2 how many; $3–$6 a submission, an app, a reason, a player, or null; $7 the latest time of parking, or
 -- null; $8 rows to leave out
 WITH chosen AS (

@@ -1,5 +1,5 @@
--- Leases a player's parked submissions for an operator, due or not. A lease that ends later than any lease can was
--- given while the clock was ahead, and counts as over.
+-- Leases a player's parked submissions for an operator, due or not. A lease that ends more than ten minutes from now
+-- counts as over: a clock that was ahead must have written it.
 -- $1 seconds; $2 how many; $3 player; $4 rows to leave out
 WITH wanted AS (
     SELECT id

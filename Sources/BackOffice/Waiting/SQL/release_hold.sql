@@ -1,5 +1,5 @@
--- Releases the holds of one transaction, as release_holds_page does. $1 operator; $2 the transaction; $3 a player, or
--- null
+-- Releases the holds of one transaction, as the statement file release_holds_page.sql does. $1 operator; $2 the
+-- transaction; $3 a player, or null
 WITH wanted AS (
     SELECT transaction_id, player_id
     FROM holds

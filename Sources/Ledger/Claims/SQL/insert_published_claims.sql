@@ -1,6 +1,6 @@
--- Inserts the claims of published events. A claim with an owner is not changed, with one exception: it was made before
--- the fall back was noticed, and the published grant is lost. Then an operator changed the owner after the state that
--- the database fell back to.
+-- Inserts the claims of published events. A claim with an owner is not changed, with one exception. If the claim is
+-- older than the notice of the fall back and the published grant is lost, the published player becomes the owner. In
+-- this case an operator changed the owner after the state to which the database fell back.
 -- $1 original transactions, periods and restored copies, sorted, each once; $2 players; $3 bundles; $4 the granted
 -- transaction of a period, of a copy or of a transaction that is its own original, otherwise null; $5 the published
 -- grants; $6 when the fall back was noticed

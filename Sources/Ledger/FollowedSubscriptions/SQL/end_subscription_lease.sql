@@ -1,4 +1,4 @@
--- Ends a lease as if it had not been taken.
+-- Ends a lease, and counts one lease less in takes.
 -- $1 original; $2 the lease
 UPDATE subscriptions
 SET leased_until = NULL, takes = greatest(takes - 1, 0)

@@ -1,5 +1,6 @@
 -- Finds subscriptions whose claims are locked. Raises the revision to the floor, because the next revision must be
--- above all that a lost state may have published: a game server ignores an event whose id it has seen.
+-- above every revision that was published in a lost state of the database: a game server ignores an event whose id it
+-- has seen.
 -- $1 originals, sorted
 SELECT original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
     grace_expires_at, will_renew, renewal_product_id, environment, greatest(revision, floor) AS revision,

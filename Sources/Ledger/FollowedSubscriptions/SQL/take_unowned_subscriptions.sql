@@ -1,7 +1,8 @@
--- Finds the originals that have or get a row in subscriptions. Something is granted or followed under them, or under
--- the original that they continue. Returns the facts about them, and deletes these from unowned_subscriptions. The
--- claims are locked.
--- The first revision is above all that a lost state may have published, as in find_subscriptions.
+-- Finds the originals that have a row in subscriptions, or must get one. Such an original, or the original that it
+-- continues, has a grant or a row in subscriptions. Returns the facts about these originals, and deletes the facts from
+-- unowned_subscriptions. The claims are locked.
+-- The first revision is above every revision that was published in a lost state of the database, as in
+-- find_subscriptions.sql.
 -- $1 originals, sorted; $2 the originals that they continue, or null; $3 apps; $4 environments
 WITH let_in AS (
     SELECT wanted.original_transaction_id

@@ -1,5 +1,5 @@
 -- Writes subscriptions and inserts their events into the outbox, except events of erased players. A write ends the
--- lease, so the worker that has it notices that another fact came meanwhile.
+-- lease, so the worker that has the lease notices that another fact came meanwhile.
 -- $1–$19 and $28 a column each, sorted by original; $20 whether Apple got a request about it; $21–$27 the events, a
 -- column each, in publishing order
 WITH written AS (

@@ -1,6 +1,7 @@
 -- Writes the newest facts about subscriptions without a grant, or of apps that follow no renewals. The claims of their
--- originals are locked. A row that the subscription has is then due, so that it takes over the facts once its app
--- follows renewals. This ends the row's lease, because the worker that has it may not see these facts.
+-- originals are locked. If the subscription has a row in subscriptions, the row becomes due, so that it takes over the
+-- facts once its app follows renewals. This ends the row's lease, because the worker that has the lease may not see
+-- these facts.
 -- $1–$14 a column each, sorted by original
 WITH due AS (
     UPDATE subscriptions

@@ -1,6 +1,7 @@
 -- Inserts grants. Returns only the rows that were not granted before.
--- A grant ends the wait of an announced purchase. It also shows the owner of further periods, and of subscriptions that
--- continue this one, so it makes their announced purchases due.
+-- A grant ends the wait of an announced purchase. A grant also shows the owner of further periods, and of subscriptions
+-- that continue the granted subscription. So the statement makes the announced purchases of these periods and
+-- subscriptions due.
 -- $1–$24 a column each, sorted by transaction; $25–$28 deliveries to report to Apple, of grants here or before; $29–$30
 -- transactions and originals of grants that Apple may have announced, or whose continuation Apple may have announced;
 -- $31 claims of the periods that are paid for, or null

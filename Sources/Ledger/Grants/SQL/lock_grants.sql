@@ -1,6 +1,6 @@
 -- Locks grants. Their claims are locked, but other systems that write grants may not know of claims.
--- Raises the revision to the floor, because the next revision must be above all that a lost state may have published: a
--- game server ignores an event whose id it has seen.
+-- Raises the revision to the floor, because the next revision must be above every revision that was published in a lost
+-- state of the database: a game server ignores an event whose id it has seen.
 -- $1 transactions, sorted
 SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
     expires_at, submission_id, greatest(revision, (SELECT revision_floor())) AS revision, event,

@@ -1,6 +1,6 @@
 -- Finds holds, refusals and refunds.
--- A row with a player and a reason is a hold. The result has all holds of the players in $2. Of other players' holds it
--- has the one that claims the transaction, and perhaps one more.
+-- A row with a player and a reason is a hold. The result has all holds of the players in $2. Of other players' holds,
+-- the result has the hold that claims the transaction, and perhaps one more hold.
 -- A row with a player and no reason is a refusal of a transaction or a period to a player in $2.
 -- A row without a player is a refund, by its transaction or by its period's claim. Its revoked_at is null if Apple
 -- reversed the refund.

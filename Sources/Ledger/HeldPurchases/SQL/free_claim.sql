@@ -1,5 +1,6 @@
 -- Removes a claim's owner after a hold ended without a grant, unless there is a grant under the original transaction or
--- another hold of the player. After a transfer of the subscription, the grants are those of the owner before.
+-- another hold of the player. Grants of any player count, because the grants of a transferred subscription stay with
+-- the earlier owner.
 -- $1 original transaction, locked; $2 player
 UPDATE claims
 SET player_id = NULL, claimed_at = now()

@@ -1,6 +1,6 @@
 -- Makes an announced purchase wait as if nobody had submitted it, after its last hold ended without a grant. If no
 -- player may get it, marks it as refused instead.
--- $1 transaction, whose claim is locked; $2 why no player may get it, or null
+-- $1 transaction, whose claim is locked; $2 the reason why no player may get the purchase, or null
 UPDATE announced_purchases
 SET state = CASE WHEN $2::text IS NULL THEN 'waiting' ELSE 'refused' END, reason = $2,
     player_id = CASE WHEN $2 IS NOT NULL THEN player_id END, due_at = CASE WHEN $2 IS NULL THEN now() END,

@@ -1,7 +1,7 @@
 -- Leases due requests, oldest first, with the ledger's facts about their transactions.
--- A request without a report of the game server and without a try gets a later due time, until it has waited for the
+-- If a request has neither a try nor a report of the game server, its due time becomes the end of its wait for the
 -- report.
--- A request without a player is leased after Apple's deadline for an answer.
+-- A request without a player is leased only after Apple's deadline for an answer.
 -- For EXISTS, the planner might build a hash of the whole table. So each look-up is a subquery with LIMIT 1.
 -- $1 how many at most; $2 seconds that a request waits for the game server; $3 seconds before Apple's deadline that are
 -- reserved for tries; $4, $5 the shortest and the longest lease, in seconds

@@ -1,5 +1,5 @@
 -- Parks many submissions. A submission that is already parked keeps its row. Each row raises its partition's offset in
--- partition_progress, as a decision does, so that the record is looked up if it comes again.
+-- partition_progress, as a decision does, so that a worker looks the record up if Kafka delivers it again.
 -- A submission that is parked as crashed has already killed its workers. Its row is a suspect with one try left.
 -- Returns the submissions that are not parked. Their proofs are not proven, and their player or the fleet has too much
 -- parked: proofs or rows of the player, or bytes of the fleet's unproven submissions.

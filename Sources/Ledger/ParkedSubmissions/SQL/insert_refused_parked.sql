@@ -1,4 +1,5 @@
--- Parks a submission whose data the database refused. A row that is already parked now waits for an operator.
+-- Parks a submission whose data the database refused. If the submission is already parked, its row waits for an
+-- operator from now on.
 WITH row AS (
     INSERT INTO parked AS known (
         id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id, player_id,

@@ -1,6 +1,6 @@
 -- Leases due rows, oldest first, and parked rows with the same apps and proofs. Leaves suspects, which have three
--- leases without a result, to lease_suspect_parked.
--- A lease that ends later than any lease can counts as over: a clock that was ahead must have written it.
+-- leases without a result, to the statement file lease_suspect_parked.sql.
+-- A lease that ends more than ten minutes from now counts as over: a clock that was ahead must have written it.
 -- $1 how many at most of each kind; $2 seconds of the lease
 WITH due AS (
     SELECT id, bundle_id, proof

@@ -1,7 +1,7 @@
 -- Leases a suspect, which has three leases without a result, for a try in isolation. If enough workers died while they
--- tried it, sets it aside instead: first until its last try, and then for an operator. It then does not return the
--- submission.
--- A lease that ends later than any lease can counts as over: a clock that was ahead must have written it.
+-- tried the suspect, sets the suspect aside instead: first until its last try, and then for an operator. The statement
+-- then does not return the submission.
+-- A lease that ends more than ten minutes from now counts as over: a clock that was ahead must have written it.
 -- $1 seconds of the lease; $2 deaths; $3 seconds until the last try
 WITH suspect AS (
     SELECT id, deaths_alone + is_alone::integer AS deaths, NOT is_alone OR deaths_alone + 1 < $2 AS is_tried

@@ -1,5 +1,5 @@
--- Finds what receiptd has learnt about account tokens, and the player whom the player-accounts topic names for each
--- token.
+-- Finds the facts that receiptd has learnt about account tokens, and the player whom the player-accounts topic names
+-- for each token.
 -- $1 apps; $2 hashes of tokens; $3 how many senders of each at most; $4 how many accounts of each at most
 SELECT wanted.number, known.player_id, known.senders, known.accounts, known.account_players,
     told.player_id AS told_player_id

@@ -1,4 +1,4 @@
--- Makes disputed holds due, because their token is a constant.
+-- Makes disputed holds due, because their token is a constant of the app's client.
 -- SKIP LOCKED: the caller has locked tokens, and must not wait for a hold that another worker is deciding.
 -- $1 apps; $2 players who sent the token
 WITH disputed AS (

@@ -1,5 +1,5 @@
--- Stores the newest record of each token, sorted by app and token. Of two records in one partition, the one with the
--- higher offset is newer. If the topic was created again, or if the records are in two partitions, the one with the
+-- Stores the newest record of each token, sorted by app and token. Of two records in one partition, the record with the
+-- higher offset is newer. If the topic was created again, or if the records are in two partitions, the record with the
 -- later time is newer. $1–$6 a column each
 INSERT INTO player_accounts AS known (
     bundle_id, token, player_id, source_partition, source_offset, source_timestamp)

@@ -1,7 +1,7 @@
 -- Finds receipts whose purchases are all in the ledger: one row for each.
 -- For a remembered proof, returns Apple's answer, if all of its transactions are granted or held.
--- For a receipt that receiptd read itself, returns no evidence. It is known if all of its transactions are granted, or
--- held and not refused. A disputed hold does not count, because another player may still get the purchase.
+-- For a receipt that receiptd read itself, returns no evidence. Such a receipt is known if all of its transactions are
+-- granted, or held and not refused. A disputed hold does not count, because another player may still get the purchase.
 -- For EXISTS, the planner might build a hash of the whole table, which was small when the plan was made. So each
 -- look-up has LIMIT 1.
 -- $1 proofs; $2 numbers of receipts that receiptd read itself, $3 transactions of each, $4 the only player who counts,

@@ -1,4 +1,5 @@
--- Finds the notifications that were taken before. Versions before 6 stored only those of refunds. $1 notifications
+-- Finds the notifications that were taken before. Versions before 6 stored only notifications of refunds. $1
+-- notifications
 SELECT notification_id FROM notifications WHERE notification_id = ANY ($1::text[])
 UNION
 SELECT notification_id FROM refund_notices WHERE notification_id = ANY ($1::text[]);

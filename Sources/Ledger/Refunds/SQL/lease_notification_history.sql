@@ -1,7 +1,7 @@
--- Leases one app's history if it is due and no replica has leased it. A time later than any lease or round can have was
--- written while PostgreSQL's clock was ahead.
--- If the last lease has a suspect, its process died during that suspect, unless this process took the suspect and
--- survived.
+-- Leases one app's history if it is due and no replica has leased it. A stored time that is later than any lease or
+-- round can be was written while PostgreSQL's clock was ahead.
+-- If the last lease has a suspect, the process died while it worked on the suspect, unless this process worked on the
+-- suspect and survived.
 -- $1 bundle; $2 environment; $3 seconds of the lease; $4 the most seconds until a round; $5 the notification that this
 -- process last isolated and survived, or null
 INSERT INTO notification_history AS known (bundle_id, environment, leased_until, starts)

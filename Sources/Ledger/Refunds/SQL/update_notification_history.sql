@@ -1,5 +1,5 @@
--- Moves the place under its lease, and extends the lease. The place moves back only if it was written while
--- PostgreSQL's clock was ahead.
+-- Moves the place up to which the history is read, and extends the lease. The place moves back only if it was written
+-- while PostgreSQL's clock was ahead.
 -- $1 bundle; $2 environment; $3 the lease; $4 the place, or null if the window continues; $5 seconds of the lease; $6,
 -- $7, $8 that window and the token of its next page, or null
 UPDATE notification_history

@@ -1,5 +1,5 @@
--- Inserts rejections that were decided without a request to Apple and without the ledger. Each is at one index of all
--- arrays.
+-- Inserts rejections that were decided without a request to Apple and without the ledger. Each rejection is at one
+-- index of all arrays.
 -- $1 events, $2 submissions, $3 players, $4 apps or null, $5 reasons, $6 codes, $7 sentences, $8 times, all text[]
 INSERT INTO local_refusals (event_id, submission_id, player_id, bundle_id, reason, detail_code, detail, occurred_at)
 SELECT told.event_id::uuid, told.submission_id, told.player_id, told.bundle_id, told.reason, told.detail_code, told.detail,
