@@ -30,7 +30,7 @@ package struct CatalogDocument: Sendable {
 extension CatalogDifference {
     package var text: String { isEmpty ? "nothing changes" : lines.joined(separator: "\n") }
 
-    /// The bundle ids of the apps that the new catalog lacks; nil if it lacks none.
+    /// The bundle ids of the apps that the new catalog lacks; nil if there are none.
     package var removedNames: String? {
         removedApps.isEmpty ? nil : removedApps.map { ShownText.plain($0.text) }.joined(separator: ", ")
     }

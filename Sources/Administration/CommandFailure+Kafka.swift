@@ -25,7 +25,7 @@ extension CommandFailure {
     }
 
     /// Makes the failure of a command that cannot make a Kafka client, although the settings were valid. A file that
-    /// they name may have changed since.
+    /// the settings name may have changed since.
     package init(uncaught error: KafkaError) {
         guard error.code == KafkaError.Code.invalidArgument else {
             self.init("\(error)", code: 1)
@@ -39,8 +39,8 @@ extension CommandFailure {
 }
 
 extension KafkaClusterMetadata {
-    /// Reads the metadata of the whole cluster. Throws a `CommandFailure` after 10 s, or earlier if another try cannot
-    /// succeed.
+    /// Reads the metadata of the whole cluster. Throws a `CommandFailure` after 10 s, or earlier if a further try
+    /// cannot succeed.
     /// - Parameter ask: reads the metadata within a time limit in milliseconds.
     package static func reach(
         _ recorder: TroubleRecorder, ask: (Int32) throws -> KafkaClusterMetadata

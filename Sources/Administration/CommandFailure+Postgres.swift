@@ -15,7 +15,7 @@ extension CommandFailure {
 }
 
 extension PostgresError {
-    /// PostgreSQL's message. For wrong settings it also says what the operator has to change.
+    /// PostgreSQL's message. For wrong settings it also says how to correct the settings.
     package var inWords: String {
         let told = sqlState.map { "\(message), SQLSTATE \($0)" } ?? message
         guard isWrongSettings else {

@@ -2,8 +2,8 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// Opens the database for one command. Throws a failure with exit code 69 if PostgreSQL cannot be reached, 78 if it
-/// refuses the settings.
+/// Opens the database for one command. Throws a failure with exit code 69 if PostgreSQL cannot be reached, 78 if
+/// PostgreSQL refuses the settings.
 /// - Parameter sessions: the most sessions at the same time.
 package func withDatabase<Value>(
     _ database: DatabaseSettings, sessions: Int = 1, _ body: (PostgresPool) async throws -> Value
@@ -25,8 +25,8 @@ package func withDatabase<Value>(
     }
 }
 
-/// Opens the database, and checks that this program can use its schema. Throws a failure with exit code 69 if it
-/// cannot, 78 if the database's encoding is unsuitable.
+/// Opens the database, and checks that this program can use its schema. Throws a failure with exit code 69 if the
+/// program cannot use the schema, 78 if the database's encoding is unsuitable.
 package func withSchema<Value>(
     _ database: DatabaseSettings, sessions: Int = 1, _ body: (PostgresPool) async throws -> Value
 ) async throws -> Value {

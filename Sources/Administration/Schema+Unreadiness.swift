@@ -1,7 +1,7 @@
 import Ledger
 
 extension Schema.State {
-    /// The reason why a worker cannot use the database; nil if it can.
+    /// The reason why a worker cannot use the database; nil if the worker can.
     package var unreadiness: String? {
         switch self {
         case .current, .newer: nil

@@ -3,8 +3,8 @@ import Postgres
 
 /// Upgrades the schema for `receiptd migrate`, and turns PostgreSQL's errors into exit codes.
 package enum SchemaMigration {
-    /// Migrates the schema, and returns its state before. Throws a failure with exit code 69 if another session locks
-    /// the tables, 78 if the role lacks a right.
+    /// Migrates the schema, and returns the state before the migration. Throws a failure with exit code 69 if another
+    /// session locks the tables, 78 if the role lacks a right.
     /// - Parameter tell: called with each line for the operator.
     package static func run(
         in pool: PostgresPool, tell: @escaping @Sendable (String) -> Void

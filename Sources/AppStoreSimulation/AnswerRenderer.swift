@@ -5,14 +5,14 @@ struct AnswerRenderer {
     enum Question {
         /// A request to verifyReceipt. The request is nil unless it was a POST of a JSON object.
         case receipt(VerifyReceiptRequest?, SimulatedEvidence, ReceiptKnowledge)
-        /// A request to the App Store Server API. The first value is Apple's ordinary answer to it.
+        /// A request to the App Store Server API. The first value is Apple's ordinary answer to the request.
         case serverAPI(ServerAPIAnswer, SimulatedEndpoint)
     }
 
     /// The simulation's facts for an answer of verifyReceipt that are not in the receipt.
     struct ReceiptKnowledge {
         let sharedSecrets: [String: String]
-        /// The customer as the store knows it, and the customer's newest receipt in base64. Nil if the store does not
+        /// The customer's data in the store, and the customer's newest receipt in base64. Nil if the store does not
         /// know the customer.
         let customer: (receipt: StoreReceipt, encoded: String)?
     }
@@ -167,7 +167,7 @@ struct AnswerRenderer {
         return response
     }
 
-    /// Returns the status that Apple would answer without a receipt; nil if this endpoint accepts the receipt.
+    /// Returns the error status that Apple would answer to this request; nil if this endpoint accepts the receipt.
     private func refusal(
         _ request: VerifyReceiptRequest?, _ evidence: SimulatedEvidence, _ secrets: [String: String]
     ) -> Int? {
@@ -183,7 +183,7 @@ struct AnswerRenderer {
         return nil
     }
 
-    /// The `is_retryable` of an answer, and its spelling.
+    /// The field `is_retryable` of an answer, with the spelling of its key and of its value.
     private struct RetryFlag {
         let isSet: Bool
         let key: SimulatedStep.KeyStyle

@@ -5,7 +5,7 @@ import NIOPosix
 /// A simulated App Store: an HTTP server on this machine. It answers verifyReceipt and the App Store Server API as
 /// Apple does, and fails in all the ways in which Apple was seen to fail.
 ///
-/// The answer to a request comes from the first part of this list that exists:
+/// The answer to a request comes from the first entry of this list that exists:
 ///
 /// 1. the outage of the environment
 /// 2. the error rate of the environment, which chooses requests by chance
@@ -15,16 +15,16 @@ import NIOPosix
 /// 6. the behaviour inside the receipt
 /// 7. Apple's ordinary answer
 ///
-/// A receipt contains everything that verifyReceipt answers about it. The App Store Server API answers from a store
-/// (`SimulatedStore`), whose customers buy, renew and ask for refunds as tests order. About these customers
+/// A receipt contains all data for verifyReceipt's ordinary answer. The App Store Server API answers from a store
+/// (`SimulatedStore`), whose customers buy, renew and ask for refunds as tests order. For a customer of this store,
 /// verifyReceipt answers from the store too.
 public final class AppStoreSimulation: Sendable {
     public struct Options: Sendable {
-        /// The shared secrets by bundle id. If the app of a receipt has a secret, a request with another `password` is
-        /// answered 21004.
+        /// The shared secrets by bundle id. If the app of a receipt has a secret here, the simulation answers 21004 to
+        /// a request with another `password`.
         public var sharedSecrets: [String: String] = [:]
-        /// The keys by bundle id. A token is answered 401 if another key signed it, or if its app has no key here. If
-        /// this dictionary is empty, the simulation checks only the token's claims.
+        /// The keys by bundle id. The simulation answers 401 to a token that another key signed, and to a token of an
+        /// app without a key here. If this dictionary is empty, the simulation checks only the token's claims.
         public var serverAPIKeys: [String: SimulatedServerAPIKey] = [:]
         /// True to count the requests for each of the first million receipts.
         public var trackReceipts = false
@@ -33,7 +33,8 @@ public final class AppStoreSimulation: Sendable {
         /// The signer of transactions, renewal info, notifications and receipts. If it is nil, their signatures are
         /// worthless, like `SimulatedSignature.dummy`.
         public var signer: SimulatedSigner?
-        /// Called with each notification that the store makes, in order, before the change that caused it returns.
+        /// The closure that gets each notification of the store, in order. The simulation calls it before the change of
+        /// the store returns.
         public var notified: (@Sendable (SignedNotification) -> Void)?
         /// The seed of the random latencies, error rates and ids.
         public var seed: UInt64 = 1
@@ -127,14 +128,14 @@ public final class AppStoreSimulation: Sendable {
         }
     }
 
-    /// Sets the behaviour for exactly this `receipt-data`, and counts its requests from 0 again; nil removes the
-    /// behaviour.
+    /// Sets the behaviour for exactly this `receipt-data`; nil removes the behaviour. The next request for the receipt
+    /// gets the first step.
     public func register(receiptData: String, behaviour: SimulatedBehaviour?) {
         let receipt = ReceiptHash.hash(receiptData)
         service.update { $0.register(behaviour, receipt: receipt) }
     }
 
-    /// Registers a transaction of the App Store Server API. It replaces an earlier one with the same id.
+    /// Registers a transaction of the App Store Server API. It replaces an earlier registration of the same id.
     public func register(_ transaction: SimulatedTransaction) {
         service.update { $0.register(transaction) }
     }
@@ -146,7 +147,8 @@ public final class AppStoreSimulation: Sendable {
         }
     }
 
-    /// Sets the behaviour for all requests to an environment; nil removes it. The steps still count for each receipt.
+    /// Sets the behaviour for all requests to an environment; nil removes the behaviour. Each receipt still has its own
+    /// count of requests, which chooses the step.
     /// - Parameter endpoint: the environment; nil for both.
     public func setBehaviour(_ behaviour: SimulatedBehaviour?, endpoint: SimulatedEnvironment? = nil) {
         service.update { $0.behaviours.set(behaviour, endpoint: endpoint) }
@@ -164,8 +166,8 @@ public final class AppStoreSimulation: Sendable {
         service.update { $0.latency = latency }
     }
 
-    /// Begins an outage; nil ends it. `.refuse` closes the listener of both environments, whatever `endpoint` says.
-    /// Throws if the listener cannot open its port again.
+    /// Begins an outage; nil ends the outage. `.refuse` closes the listener of both environments, whatever `endpoint`
+    /// says. Throws if the listener cannot open its port again.
     public func setOutage(_ outage: SimulatedOutage?, endpoint: SimulatedEnvironment? = nil) async throws {
         let outages = OutageSwitch(service: service, listener: listener, group: group)
         try await outages.set(outage, endpoint: endpoint).get()

@@ -8,14 +8,14 @@ struct AppleAnswer {
     var excludesOldTransactions = false
     /// True to keep `in_app` empty.
     var hidesPurchases = false
-    /// The customer as the store knows it, and the customer's newest receipt in base64. Nil if the store does not know
+    /// The customer's data in the store, and the customer's newest receipt in base64. Nil if the store does not know
     /// the customer.
     var known: (receipt: StoreReceipt, encoded: String)?
 
     // MARK: iOS 7 and later
 
     /// - Parameter receiptData: the request's `receipt-data`, which is the `latest_receipt` if the store has no newer
-    ///   one.
+    ///   receipt.
     func write(_ receipt: SimulatedReceipt, receiptData: String, into body: inout ByteBuffer) {
         let isProduction = receipt.environment == .production
         body.writeStaticString("{\"receipt\":{\"receipt_type\":\"")
@@ -49,8 +49,8 @@ struct AppleAnswer {
         body.writeStaticString("\"status\":0}")
     }
 
-    /// Writes the fields that only a receipt with auto-renewable subscriptions has. They list all purchases, newest
-    /// first.
+    /// Writes the fields that only a receipt with auto-renewable subscriptions has. `latest_receipt_info` lists all
+    /// purchases, newest first.
     private func writeLatest(
         _ receipt: SimulatedReceipt, receiptData: String, into body: inout ByteBuffer
     ) {
@@ -85,7 +85,8 @@ struct AppleAnswer {
         body.writeStaticString("],")
     }
 
-    /// Writes the renewal of a subscription that the store does not know. It renews until its period ends.
+    /// Writes the renewal of a subscription that the store does not know. The subscription counts as renewing until its
+    /// period ends.
     private func writeRenewal(after purchase: SimulatedPurchase, into body: inout ByteBuffer) {
         let isExpired = (purchase.expiresDateMilliseconds ?? .max) < requestDate
         body.writeStaticString("{")

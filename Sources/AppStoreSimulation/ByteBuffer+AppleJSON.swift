@@ -1,8 +1,8 @@
 import NIOCore
 import NamesAndTimes
 
-/// Writes Apple's JSON straight into the network buffer. A key comes with its quotes and its colon. Each field ends
-/// with a comma.
+/// Writes Apple's JSON straight into the network buffer. The caller passes a key with its quotes and its colon. Each
+/// field ends with a comma.
 extension ByteBuffer {
     /// Writes `"key":"text",`.
     mutating func writeField(_ key: StaticString, _ text: String) {
@@ -75,7 +75,7 @@ extension ByteBuffer {
         }
     }
 
-    /// Writes a JSON string, and escapes only what JSON demands.
+    /// Writes a JSON string, and escapes only the characters that JSON demands.
     mutating func writeQuoted(_ text: String) {
         writeInteger(UInt8(ascii: "\""))
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {

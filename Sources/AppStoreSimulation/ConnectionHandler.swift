@@ -1,14 +1,15 @@
 import NIOCore
 import NIOHTTP1
 
-/// Reads one request at a time from a connection, and answers it. Does not serve pipelined requests.
+/// Reads one request at a time from a connection, and answers the request. Closes a connection with pipelined requests.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = ByteBuffer
 
     /// The most bytes of a request's body. A receipt of some hundreds of purchases is far smaller.
     static let maximumBody = 4 * 1024 * 1024
-    /// The most bytes that are read of a body that is too large. A client that could send it all sees the 413.
+    /// The most bytes that the handler reads of a body that is too large, so that a client that sends the whole body
+    /// gets the answer 413.
     static let maximumDrained = 64 * 1024 * 1024
 
     private static let serverAPIPath = "/inApps/"
@@ -20,7 +21,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     private var body = ByteBuffer()
     private var receivedBytes = 0
-    /// True from the end of a request to its answer. A request that is never answered leaves it true.
+    /// True from the end of a request to its answer. It stays true if the simulation never answers the request.
     private var isAnswering = false
     /// True if the counters count the request under way as a concurrent one.
     private var isCounted = false
@@ -188,7 +189,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// Writes the last bytes of an answer. Then it closes the connection, or makes it ready for the next request.
+    /// Writes the last bytes of an answer. Then closes the connection, or makes the connection ready for the next
+    /// request.
     private func write(_ bytes: ByteBuffer, _ context: ChannelHandlerContext, thenClose: Bool) {
         finishCounting()
         guard thenClose else {

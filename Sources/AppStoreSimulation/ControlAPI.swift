@@ -8,20 +8,21 @@ import NIOHTTP1
 /// - `GET /control/counters`, `GET /control/log`
 /// - `POST /control/reset`: resets everything but the latency; `{"counters_only":true}` keeps faults and behaviours
 /// - `POST /control/latency`: see `SimulatedLatency`
-/// - `POST /control/outage`: `{"kind":"hang","endpoint":"sandbox","duration_ms":5000}`; without `kind` it ends the
-///   outage; `refuse` needs a duration, because it closes this API too
+/// - `POST /control/outage`: `{"kind":"hang","endpoint":"sandbox","duration_ms":5000}`; a request without `kind` ends
+///   the outage; `refuse` needs a duration, because it closes this API too
 /// - `POST /control/error-rate`: `{"rate":0.1,"endpoint":"production","step":"reset"}`
-/// - `POST /control/behaviour`: `{"endpoint":"production","behaviour":[…]}`; without `behaviour` it removes the earlier
-///   one. With `"api":"history"` it sets the behaviour of that endpoint of the App Store Server API
-///   (`SimulatedEndpoint`), and with `"id":"…"` too only for that id
-/// - `POST /control/register`: `{"receipt_data":"…","behaviour":[…]}`; without `behaviour` it removes the earlier one.
-///   For the App Store Server API: `{"transaction_id":"…","signed_transaction_info":"…","behaviour":[…]}`; without the
-///   JWS the transaction is not found
+/// - `POST /control/behaviour`: `{"endpoint":"production","behaviour":[…]}`; a request without `behaviour` removes the
+///   earlier behaviour. With `"api":"history"` the behaviour is for that endpoint of the App Store Server API
+///   (`SimulatedEndpoint`). With `"id":"…"` as well, the behaviour is only for that id
+/// - `POST /control/register`: `{"receipt_data":"…","behaviour":[…]}`; a request without `behaviour` removes the
+///   earlier behaviour. For the App Store Server API:
+///   `{"transaction_id":"…","signed_transaction_info":"…","behaviour":[…]}`; without the JWS, the simulation answers
+///   that it does not find the transaction
 struct ControlAPI: Sendable {
     struct Reply {
         var status: Int
         var body: [UInt8]
-        /// Called once the reply is being sent; nil for none.
+        /// The closure to call once the reply is being sent; nil for none.
         var afterwards: (@Sendable () -> Void)?
 
         static let done = Reply(status: 200, body: Array("{\"ok\":true}".utf8))
@@ -146,7 +147,7 @@ struct ControlAPI: Sendable {
 /// The behaviour for one exact `receipt-data`, in the form of arrangement files and of `POST /control/register`.
 public struct SimulatedRegistration: Sendable, Hashable, Codable {
     public var receiptData: String
-    /// The behaviour for the receipt; nil removes an earlier one.
+    /// The behaviour for the receipt; nil removes an earlier behaviour.
     public var behaviour: SimulatedBehaviour?
 
     public init(receiptData: String, behaviour: SimulatedBehaviour?) {

@@ -1,4 +1,4 @@
-/// The tasks that wait until the counters satisfy a condition. They spare tests a sleep.
+/// The tasks that wait until the counters satisfy a condition, so that tests need not sleep.
 struct CounterWaiters: Sendable {
     private struct Waiter: Sendable {
         var condition: @Sendable (SimulationCounters) -> Bool
@@ -27,7 +27,7 @@ struct CounterWaiters: Sendable {
         return true
     }
 
-    /// Removes and returns the waiters whose condition is true. The caller resumes them outside of its lock.
+    /// Removes and returns the waiters whose condition is true. The caller must resume the waiters outside of its lock.
     mutating func take(_ counters: SimulationCounters) -> [CheckedContinuation<Void, Never>] {
         var ready: [CheckedContinuation<Void, Never>] = []
         for (id, waiter) in waiters where waiter.condition(counters) {

@@ -7,9 +7,9 @@ struct OutageSwitch: Sendable {
 
     /// Begins or ends an outage.
     /// - Parameters:
-    ///   - outage: the outage; nil ends it.
-    ///   - durationMilliseconds: the length of the outage, at most a day; nil for no end. The end does nothing if
-    ///     somebody changed an outage meanwhile.
+    ///   - outage: the outage; nil ends the present outage.
+    ///   - durationMilliseconds: the length of the outage, at most a day; nil for no end. When this time is over,
+    ///     nothing happens if another call has begun or ended an outage meanwhile.
     /// - Returns: a future that succeeds once the listener is closed (`.refuse`) or open.
     @discardableResult
     func set(

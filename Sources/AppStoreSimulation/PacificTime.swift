@@ -3,7 +3,7 @@ import NamesAndTimes
 /// The time zone America/Los_Angeles, which Apple's `_pst` dates use.
 enum PacificTime {
     /// Returns the milliseconds to add to UTC. Daylight saving time lasts from the second Sunday of March, 10:00 UTC,
-    /// to the first Sunday of November, 09:00 UTC. That is so since 2007, which is before the first receipts.
+    /// to the first Sunday of November, 09:00 UTC. This rule is from 2007, before the first receipts.
     static func offset(at time: Timestamp) -> Int64 {
         let date = CivilTime(time).date
         let standard: Int64 = -8 * 3_600_000

@@ -7,7 +7,7 @@
 final class PortReservation: Sendable {
     private let descriptor: Int32
 
-    /// Returns nil if the port cannot be reserved, as on an address that is not an IPv4 address.
+    /// Returns nil if the port cannot be reserved, for example because `host` is not an IPv4 address.
     init?(host: String, port: Int) {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

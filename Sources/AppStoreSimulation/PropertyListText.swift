@@ -1,5 +1,5 @@
-/// Reads the NeXTSTEP-style property list of iOS 6 receipts, `{ "key" = "value"; … }`, in both of the spacings seen in
-/// real receipts. The list is flat, so the reader does not recurse.
+/// Reads the NeXTSTEP-style property list of iOS 6 receipts, `{ "key" = "value"; … }`, in both of the spacings that
+/// real receipts have. The list is flat, so the reader does not recurse.
 enum PropertyListText {
     private static let maximumPairs = 64
 

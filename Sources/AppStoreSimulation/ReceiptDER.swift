@@ -18,7 +18,7 @@ extension DER.Serializer {
         appendPrimitiveNode(identifier: .ia5String) { $0.append(contentsOf: text.utf8) }
     }
 
-    /// Appends a date as receipts have it, in whole seconds; nil appends the empty string, as at Apple.
+    /// Appends a date in the form of receipts, in whole seconds; nil appends the empty string, as at Apple.
     mutating func date(milliseconds: Int64?) {
         ia5(milliseconds.map { CivilTime(Timestamp(milliseconds: $0 / 1000 * 1000)).text(separator: 0x54) + "Z" } ?? "")
     }
@@ -39,8 +39,8 @@ extension DER.Serializer {
 struct ReceiptAttributeValue {
     private let der: ArraySlice<UInt8>
 
-    /// Returns the type and the value of each attribute in a `SET OF ReceiptAttribute`, in its order. Throws if the
-    /// bytes are no such set.
+    /// Returns the type and the value of each attribute in a `SET OF ReceiptAttribute`, in the order of the set. Throws
+    /// if the bytes are no such set.
     static func read(_ set: ArraySlice<UInt8>) throws -> [(type: Int64, value: ReceiptAttributeValue)] {
         let root = try DER.parse(set)
         guard root.identifier == .set, case .constructed(let nodes) = root.content else {

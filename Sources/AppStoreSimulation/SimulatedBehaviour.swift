@@ -1,8 +1,8 @@
 import Foundation
 
 /// The simulated App Store's answers to successive requests. The n-th request for a receipt gets the n-th step, and all
-/// later requests get the last step. Requests to Production and to the sandbox count together. If some step names an
-/// environment, each environment has a count and steps of its own.
+/// later requests get the last step. Requests to Production and to the sandbox count together. But if some step names
+/// an environment, each environment has a count and steps of its own.
 ///
 /// In JSON a behaviour is an array of steps (see `SimulatedStep`):
 /// `[{"answer":"status","status":21005,"times":2},"genuine"]`
@@ -31,10 +31,11 @@ public struct SimulatedBehaviour: Sendable, Hashable, ExpressibleByArrayLiteral 
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
     }
 
-    /// True if the requests to each environment are counted separately.
+    /// True if each environment counts its requests separately.
     var namesEnvironment: Bool { steps.contains { $0.environment != nil } }
 
-    /// Returns the step for the request with this number, from 0; nil if no step is for this environment.
+    /// Returns the step for a request; nil if no step is for this environment.
+    /// - Parameter attempt: the number of the request, from 0.
     func step(attempt: Int, endpoint: SimulatedEnvironment) -> SimulatedStep? {
         var remaining = attempt
         var last: SimulatedStep?

@@ -10,7 +10,7 @@ public enum SimulatedEnvironment: String, Sendable, Hashable, Codable, CaseItera
     var receiptType: StaticString { self == .production ? "Production" : "ProductionSandbox" }
 }
 
-/// A value for each of the two environments. It is faster than a dictionary.
+/// A value for each of the two environments. Access is faster than in a dictionary.
 struct PerEndpoint<Value: Sendable>: Sendable {
     var production: Value
     var sandbox: Value

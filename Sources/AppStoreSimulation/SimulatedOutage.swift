@@ -1,5 +1,5 @@
-/// The fault with which a whole environment answers every request. It comes before any behaviour, and before the
-/// request's body is read.
+/// The fault with which a whole environment answers every request. An outage has precedence over any behaviour, and
+/// applies before the simulation reads the receipt.
 public enum SimulatedOutage: String, Sendable, Hashable, Codable, CaseIterable {
     case hang
     case reset

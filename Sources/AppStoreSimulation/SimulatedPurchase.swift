@@ -25,15 +25,15 @@ public struct SimulatedPurchase: Sendable, Hashable, Codable {
     public let originalPurchaseDateMilliseconds: Int64
     /// The end of a subscription's period, in milliseconds since 1970; nil for other products.
     public var expiresDateMilliseconds: Int64?
-    /// The time of the refund, in milliseconds since 1970; nil without a refund. Apple never shows it for a consumable.
-    /// The simulation does.
+    /// The time of the refund, in milliseconds since 1970; nil without a refund. Apple never shows the refund of a
+    /// consumable, but the simulation shows this time for every product.
     public let cancellationDateMilliseconds: Int64?
     public let isTrial: Bool
     public let ownershipType: OwnershipType
     /// The account token; nil without one. Only `latest_receipt_info` shows it, as at Apple.
     public var appAccountToken: String?
     public let webOrderLineItemID: Int64?
-    /// The facts that Apple's answer has and no receipt has; nil without any.
+    /// The facts that are in Apple's answer and in no receipt; nil if there are none.
     public var told: Told?
 
     public struct Told: Sendable, Hashable, Codable {
@@ -42,7 +42,8 @@ public struct SimulatedPurchase: Sendable, Hashable, Codable {
         public var isInIntroOffer = false
     }
 
-    /// `originalTransactionID` and `originalPurchaseDateMilliseconds` default to the transaction's own.
+    /// `originalTransactionID` and `originalPurchaseDateMilliseconds` default to the id and the purchase date of this
+    /// transaction.
     public init(
         transactionID: String,
         originalTransactionID: String? = nil,

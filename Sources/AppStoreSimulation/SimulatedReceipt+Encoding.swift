@@ -51,7 +51,7 @@ extension SimulatedReceipt {
         return writer.serializedBytes
     }
 
-    /// Returns bytes for the attributes that only the device could check.
+    /// Returns made-up bytes for the attributes that only the device could check.
     private func filler(count: Int) -> [UInt8] {
         var generator = SplitMix64(seed: ReceiptHash.hash(bundleID) ^ UInt64(bitPattern: creationDateMilliseconds))
         return (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }

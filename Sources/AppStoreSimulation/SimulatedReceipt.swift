@@ -1,7 +1,7 @@
 import Encodings
 
-/// An iOS 7+ app receipt whose bytes contain everything that the simulated App Store answers about it. So millions of
-/// receipts need no memory in the simulation.
+/// An iOS 7+ app receipt, whose bytes contain all data for the simulated App Store's answer. So millions of receipts
+/// need no memory in the simulation.
 ///
 /// Two limits of the real format apply here: dates are in whole seconds, and a sandbox receipt has app id 0.
 public struct SimulatedReceipt: Sendable, Hashable, Codable {

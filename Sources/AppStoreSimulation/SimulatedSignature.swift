@@ -4,7 +4,7 @@ public struct SimulatedSignature: Sendable {
     public var signature: [UInt8]
     /// The certificates in DER: leaf, intermediate, root.
     public var certificates: [[UInt8]]
-    /// The `IssuerAndSerialNumber` of the leaf in DER. Nil puts made-up bytes in its place.
+    /// The `IssuerAndSerialNumber` of the leaf in DER. If it is nil, the receipt has made-up bytes in its place.
     public var issuerAndSerialNumber: [UInt8]?
 
     public init(signature: [UInt8], certificates: [[UInt8]] = [], issuerAndSerialNumber: [UInt8]? = nil) {

@@ -11,26 +11,26 @@ public struct SimulatedStep: Sendable, Hashable {
         case genuine
         /// Apple's ordinary answer with an empty `in_app`, a known fault of Apple right after a purchase.
         case emptyInApp
-        /// HTTP 200 with a status, and with `is_retryable` unless that is nil.
+        /// HTTP 200 with a status, and with `is_retryable` unless `isRetryable` is nil.
         case status(Int, isRetryable: Bool?, keyStyle: KeyStyle, valueStyle: ValueStyle)
-        /// This text as the body.
+        /// This text as the body, with this HTTP status.
         case json(String, httpStatus: Int)
         case http(Int, headers: [String: String], body: String)
         /// HTTP 200 with Apple's HTML page about "503 Service Unavailable".
         case html
-        /// Reads the request and never answers.
+        /// No answer, although the simulation reads the request.
         case hang
-        /// Sends the response head and nothing more.
+        /// The response head, and nothing more.
         case hangAfterHeaders
-        /// Closes with RST.
+        /// No answer: the connection closes with RST.
         case reset
-        /// Closes without a byte of answer.
+        /// No answer: the connection closes in the ordinary way.
         case close
-        /// Sends the head and half of the body of Apple's ordinary answer, then closes.
+        /// The head and half of the body of Apple's ordinary answer, then the end of the connection.
         case halfBody
-        /// Sends bytes that are not HTTP, then closes.
+        /// Bytes that are not HTTP, then the end of the connection.
         case garbage
-        /// Sends Apple's ordinary answer, its body in chunks of `chunkBytes` with this time between two chunks.
+        /// Apple's ordinary answer, with the body in chunks of `chunkBytes` bytes and a pause between two chunks.
         case slowDrip(milliseconds: Int, chunkBytes: Int)
     }
 

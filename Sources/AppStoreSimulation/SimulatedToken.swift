@@ -22,8 +22,8 @@ public struct SimulatedServerAPIKey: Sendable {
     }
 }
 
-/// The token of a request to the App Store Server API: a JWT. The simulation checks its claims. It checks the signature
-/// if it knows any app's key.
+/// The token of a request to the App Store Server API: a JWT. The simulation always checks the claims. It checks the
+/// signature if it knows the key of any app.
 struct SimulatedToken {
     /// The longest lifetime of a token, in seconds.
     static let longestLife: Int64 = 3600
@@ -47,7 +47,7 @@ struct SimulatedToken {
 
     /// Returns nil if Apple would answer 401.
     /// - Parameters:
-    ///   - keys: the keys by bundle id. Without any key the signature is not checked.
+    ///   - keys: the keys by bundle id. Without any key the simulation does not check the signature.
     ///   - now: milliseconds since 1970.
     init?(authorization: String?, keys: [String: SimulatedServerAPIKey], now: Int64) {
         guard let authorization, authorization.hasPrefix("Bearer ") else { return nil }

@@ -4,11 +4,11 @@ import Foundation
 /// /control/register`.
 public struct SimulatedTransaction: Sendable, Hashable, Codable {
     public var transactionID: String
-    /// The JWS of the transaction; nil if the transaction is not found. Only the app and the environment in its claims
-    /// get it.
+    /// The JWS of the transaction; nil to answer that the transaction is not found. Only requests of the app and the
+    /// environment in the JWS's claims get the JWS.
     public var signedTransactionInfo: String?
     /// The behaviour for requests about this transaction; nil for Apple's ordinary answers. The `status` of a step is
-    /// an `errorCode` here, such as 4040010. Its first three digits are the HTTP status. The status 401 has no body.
+    /// an `errorCode` here, such as 4040010, whose first three digits are the HTTP status. The answer 401 has no body.
     public var behaviour: SimulatedBehaviour?
 
     public init(transactionID: String, signedTransactionInfo: String? = nil, behaviour: SimulatedBehaviour? = nil) {
@@ -23,10 +23,11 @@ public struct SimulatedTransaction: Sendable, Hashable, Codable {
         case behaviour
     }
 
-    /// Returns the key of the counts and the behaviour of a transaction. No receipt's key is equal.
+    /// Returns the key of a transaction's counts and behaviour. The text before the id makes the key differ from
+    /// receipts' keys.
     static func hash(_ transactionID: String) -> UInt64 { ReceiptHash.hash("transaction \(transactionID)") }
 
-    /// Returns the key of the counts and the behaviour of an id at any endpoint of the App Store Server API.
+    /// Returns the key of the counts and the behaviour of an id at one endpoint of the App Store Server API.
     static func hash(_ id: String, _ endpoint: SimulatedEndpoint) -> UInt64 {
         endpoint == .transactions ? hash(id) : ReceiptHash.hash("\(endpoint.rawValue) \(id)")
     }

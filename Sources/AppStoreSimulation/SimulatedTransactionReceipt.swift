@@ -1,9 +1,9 @@
 import Encodings
 import NamesAndTimes
 
-/// An iOS 6 style receipt of one transaction. It is the base64 of a NeXTSTEP-style property list. One of that list's
-/// values is the base64 of a second list, with the purchase. Like a `SimulatedReceipt`, it contains everything that the
-/// simulated App Store answers about it.
+/// An iOS 6 style receipt of one transaction. It is the base64 of a NeXTSTEP-style property list. A value of this list
+/// is the base64 of a second list, which has the purchase. Like the bytes of a `SimulatedReceipt`, the receipt contains
+/// all data for the simulated App Store's answer.
 public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
     /// The spaces around `=`. Real receipts have both forms.
     public enum Spacing: String, Sendable, Hashable, Codable, CaseIterable {
@@ -17,8 +17,8 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
     public var appAppleID: Int64
     public var environment: SimulatedEnvironment
     public var applicationVersion: String
-    /// The purchase. With an `expiresDateMilliseconds` it is an auto-renewable subscription. The format has no place
-    /// for ownership, trial and token.
+    /// The purchase. A purchase with an `expiresDateMilliseconds` is an auto-renewable subscription. The format has no
+    /// place for ownership, trial and token.
     public var purchase: SimulatedPurchase
     public var spacing: Spacing
     public var behaviour: SimulatedBehaviour?
@@ -56,7 +56,7 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
         return Base64.encode(Array(PropertyListText.write(outer, isCompact: spacing == .compact).utf8))
     }
 
-    /// Reads `receipt-data`. Returns nil if it is not a transaction receipt.
+    /// Reads `receipt-data`. Returns nil if the text is not a transaction receipt.
     public init?(parsing base64: String) {
         guard let bytes = Base64.decode(base64.utf8, .standard), let parsed = ParsedTransactionReceipt(bytes) else {
             return nil

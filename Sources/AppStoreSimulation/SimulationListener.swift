@@ -3,13 +3,13 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// The listening socket and its connections. It can be closed, and opened again on the same port.
+/// The listening socket and its connections. The socket can close, and open again on the same port.
 final class SimulationListener: Sendable {
     private struct State: Sendable {
         var channel: (any Channel)?
         var connections: [ObjectIdentifier: any Channel] = [:]
         var port: Int
-        /// The reservation that keeps the port while the listener is closed; nil while it is open.
+        /// The reservation that keeps the port while the listener is closed; nil while the listener is open.
         var reservation: PortReservation?
     }
 
@@ -26,7 +26,7 @@ final class SimulationListener: Sendable {
         state = Mutex(State(port: port))
     }
 
-    /// The port; if the system chooses it, this is 0 until the listener has opened.
+    /// The port. If the system chooses the port, this is 0 until the listener has opened.
     var port: Int { state.withLock { $0.port } }
 
     var isOpen: Bool { state.withLock { $0.channel != nil } }
@@ -38,7 +38,7 @@ final class SimulationListener: Sendable {
             .serverChannelOption(.backlog, value: 4096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            // One read takes a usual request whole, so that a second read would find nothing.
+            // One read gets a usual request completely, so a second read would find nothing.
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 16_384))
             .childChannelInitializer { [service, weak self] channel in

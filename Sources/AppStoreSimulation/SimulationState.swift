@@ -1,7 +1,7 @@
 /// The state that changes while the simulation runs. `VerifyReceiptService` guards it with a lock.
 struct SimulationState: Sendable {
-    /// The most receipts with a count of their own. Requests for further receipts are not counted, so each of them gets
-    /// the first step of the behaviour.
+    /// The most receipts with a count of their own. The simulation does not count requests for further receipts, so
+    /// each such request gets the first step of the behaviour.
     static let maximumReceipts = 1_000_000
     /// The most behaviours that the cache of decoded behaviours keeps.
     static let maximumDecodedBehaviours = 4096
@@ -27,8 +27,8 @@ struct SimulationState: Sendable {
     private var attempts: [AttemptKey: Int] = [:]
     private(set) var tally: RequestTally
     var waiters = CounterWaiters()
-    /// The number of changes of outages. The end of a timed outage does nothing if the number has changed since its
-    /// begin.
+    /// The number of changes of outages. The end of a timed outage does nothing if this number has changed since the
+    /// outage began.
     private(set) var outageGeneration = 0
 
     init(latency: SimulatedLatency, seed: UInt64, tracksReceipts: Bool, logCapacity: Int) {
@@ -41,7 +41,8 @@ struct SimulationState: Sendable {
     struct Opening {
         /// The latency in nanoseconds.
         var latency: Int64
-        /// The step of an outage or of the error rate, for which the body is not read; nil without one.
+        /// The step of an outage or of the error rate, for which the simulation does not read the receipt; nil without
+        /// such a step.
         var forced: SimulatedStep?
         var needsHash: Bool
     }
@@ -54,8 +55,8 @@ struct SimulationState: Sendable {
         return Opening(latency: latency.sample(&random), forced: forced, needsHash: needsHash)
     }
 
-    /// Returns the next step for a receipt, from the first behaviour that exists: the environment's, the registered
-    /// one, the one inside the receipt.
+    /// Returns the next step for a receipt, from the first behaviour that exists: the behaviour of the environment, the
+    /// registered behaviour, the behaviour inside the receipt.
     mutating func step(
         _ endpoint: SimulatedEnvironment, receipt: UInt64, embedded text: String?
     ) -> SimulatedStep {
@@ -68,8 +69,8 @@ struct SimulationState: Sendable {
         return behaviour.step(attempt: attempt, endpoint: endpoint) ?? .genuine
     }
 
-    /// Returns the next step for a request of the App Store Server API. It comes from the first behaviour that exists:
-    /// the environment's, that of the endpoint and the id, the endpoint's.
+    /// Returns the next step for a request of the App Store Server API, from the first behaviour that exists: the
+    /// behaviour of the environment, of the id at this endpoint, of the endpoint.
     mutating func step(
         _ environment: SimulatedEnvironment, receipt: UInt64, of endpoint: SimulatedEndpoint
     ) -> SimulatedStep {
@@ -108,8 +109,9 @@ struct SimulationState: Sendable {
         registered[receipt] = behaviour
     }
 
-    /// Sets a behaviour. Without `api` it is that of an environment. With `api` and no `id` it is that of an endpoint
-    /// of the App Store Server API, for all ids without a behaviour of their own. With both it is that of one id.
+    /// Sets a behaviour. Without `api`, the behaviour is for a whole environment. With `api` and no `id`, it is for an
+    /// endpoint of the App Store Server API, and applies to all ids without a behaviour of their own. With `api` and
+    /// `id`, it is for one id.
     mutating func set(
         _ behaviour: SimulatedBehaviour?, of api: SimulatedEndpoint?, id: String?, endpoint: SimulatedEnvironment?
     ) {

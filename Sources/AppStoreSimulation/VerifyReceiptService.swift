@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// Decides the answer to a request. Event loops call it. It holds the lock only while it touches the state, never while
-/// it reads a receipt or writes an answer.
+/// Decides the answer to a request. Event loops call this class. It holds the lock only while it reads or changes the
+/// state, never while it reads a receipt or writes an answer.
 final class VerifyReceiptService: Sendable {
     private let state: Mutex<SimulationState>
     private let sharedSecrets: [String: String]
@@ -49,8 +49,8 @@ final class VerifyReceiptService: Sendable {
         return PlannedAnswer(wire: wire, delay: opening.latency + step.delayNanoseconds)
     }
 
-    /// Changes the state, and wakes the tasks that wait for counters. Every change must go through this function,
-    /// except a step's count.
+    /// Changes the state, and wakes the tasks that wait for counters. Every change of the state must go through this
+    /// function, except the count that chooses a step.
     @discardableResult
     func update<Result: Sendable>(_ change: (inout SimulationState) -> Result) -> Result {
         let (result, woken) = state.withLock { state in
@@ -60,8 +60,7 @@ final class VerifyReceiptService: Sendable {
         return result
     }
 
-    /// Returns the step for a receipt. Does not take the lock if neither the simulation nor the receipt has a
-    /// behaviour.
+    /// Returns the step for a receipt. Takes no lock if neither the simulation nor the receipt has a behaviour.
     private func step(
         _ endpoint: SimulatedEnvironment, _ request: VerifyReceiptRequest?, _ evidence: SimulatedEvidence,
         _ hash: UInt64?

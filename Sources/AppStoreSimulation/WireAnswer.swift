@@ -6,7 +6,7 @@ enum WireAnswer {
     case response(ByteBuffer)
     /// A response whose body is sent in chunks, with a pause between two chunks.
     case drip(ByteBuffer, bodyIndex: Int, milliseconds: Int, chunkBytes: Int)
-    /// Some bytes, and then nothing. The connection stays open.
+    /// Some bytes, and then nothing more. The connection stays open.
     case thenSilence(ByteBuffer)
     /// Some bytes, and then the end of the connection.
     case thenClose(ByteBuffer)
@@ -58,7 +58,7 @@ struct ConnectionTurn {
     let endpoint: SimulatedEnvironment
     /// True if the connection closes after the answer. The answer's head says so.
     let isLast: Bool
-    /// The empty buffer into which the answer is written.
+    /// The empty buffer for the answer.
     let buffer: ByteBuffer
 }
 

@@ -64,8 +64,8 @@ struct Serve: AsyncParsableCommand {
             throw ValidationError("--notify must begin with http://")
         }
         if life.life { options.notified = { delivery.add($0) } }
-        // A script may send a signal as soon as it reads the first line. So signals are caught before that line is
-        // printed.
+        // A script may send a signal as soon as it reads the first line. So this code catches signals before it prints
+        // that line.
         let signals = TerminationSignals()
         let apple = try await AppStoreSimulation.start(
             host: host, port: port, latency: latency?.latency ?? .fixed(latencyMs ?? 0), options: options)
@@ -85,8 +85,8 @@ struct Serve: AsyncParsableCommand {
                     throw error
                 }
             }
-            // A signal ends the life, which writes its summary. After the end of the life the simulation answers on
-            // until a signal.
+            // A signal ends the life, and the life then writes its summary. If the life ends first, the simulation
+            // answers requests until a signal.
             await signals.first()
             living.cancel()
             try await living.value
@@ -97,7 +97,7 @@ struct Serve: AsyncParsableCommand {
         say("stopped\n")
     }
 
-    /// Prints a line at once, because a pipe to another program would buffer it.
+    /// Prints a line at once. A buffered line would reach another program behind a pipe too late.
     @Sendable private func say(_ text: String) {
         FileHandle.standardOutput.write(Data(text.utf8))
     }

@@ -14,7 +14,7 @@ extension Console {
         var digests: [String] = []
 
         var count: Int { counts.reduce(0, +) }
-        /// The text in the form by which the console finds out whether the rows have changed.
+        /// The text in the form by which the console sees whether the rows have changed.
         var mark: String { zip(counts, digests).map { "\($0):\($1)" }.joined(separator: ",") }
     }
 
@@ -112,7 +112,7 @@ extension Console {
             let shown = request.form["shown"].flatMap({ Int($0) }), (1...ListLimits.maximumChanged).contains(shown)
         else { return Self.noChange(session) }
         let found = subject.isOfAny || subject.needsSameRows ? try await found(subject) : Found(counts: [shown])
-        // Otherwise the change could release or reject rows that the operator has not seen.
+        // Without this check, the change could release or reject rows that the operator has not seen.
         if subject.needsSameRows, found.mark != request.form["found"] {
             return Self.message(
                 "The list has changed since you looked, so nothing was done. Look again.", .conflict, title: "Changed",

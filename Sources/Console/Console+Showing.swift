@@ -105,8 +105,8 @@ extension Console {
         var inspection: Inspection
         do {
             inspection = try await inspect(id, days: days, page: page)
-            // A pasted id may have white space around it. A player's id may have it too, so the unchanged text is
-            // searched first.
+            // A pasted id may have white space around it. But a player's id may also begin or end with white space. So
+            // the console searches the unchanged text first.
             if inspection.sections.allSatisfy(\.rows.isEmpty), bare != id {
                 id = bare
                 inspection = try await inspect(id, days: days, page: page)

@@ -19,7 +19,7 @@ struct Console: Sendable {
     let sessions = Sessions()
     let limit = SignInLimit()
     let farSearch = FarSearch()
-    /// The session of every visitor of a console without users. It may change nothing.
+    /// The session of every visitor of a console without users. This session may change nothing.
     private let nobodys: Sessions.Session
 
     init(settings: ConsoleSettings, pool: PostgresPool, metrics: ReceiptdMetrics, logger: Logger) {

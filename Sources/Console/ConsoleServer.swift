@@ -21,7 +21,7 @@ package struct ConsoleServer: Service {
     private let logger: Logger
     private let onBound: @Sendable (Int) -> Void
 
-    /// Makes a server. Port 0 takes a free port. `onBound` gets the port that the server listens on.
+    /// Makes a server. With port 0 the system chooses a free port. `onBound` gets the port that the server listens on.
     package init(
         settings: ConsoleSettings, pool: PostgresPool, metrics: ReceiptdMetrics, health: Health, logger: Logger,
         onBound: @escaping @Sendable (Int) -> Void = { _ in }

@@ -8,7 +8,7 @@ package struct DemoReport: Sendable {
     package var isAsExpected: Bool { results.allSatisfy { $0.differences.isEmpty } }
 
     package struct Style: Sendable {
-        /// The terminal's width in columns; nil for no limit. A line about a difference is never cut.
+        /// The terminal's width in columns; nil for no limit. The report never cuts a line about a difference.
         package var width: Int?
         package var hasColors: Bool
         /// True to list every case; false to list only the cases that differ from the expectation.
@@ -48,7 +48,7 @@ package struct DemoReport: Sendable {
             self.kind = kind
         }
 
-        /// Returns the line. It is cut before colors are added, because they need no columns.
+        /// Returns the line. Cuts the line before it adds colors, because colors need no columns.
         func text(_ style: Style) -> String {
             var words = words
             if let width = style.width, words.count > width, kind != .bad {

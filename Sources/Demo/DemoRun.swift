@@ -36,15 +36,15 @@ package struct DemoRun: Sendable {
         self.listener = listener
     }
 
-    /// The worker's settings with short times. A delay that takes minutes elsewhere takes the demo a moment.
+    /// The worker's settings with short times, so that the demo does not wait for minutes.
     static let workerSettings = [
         "RETRY_DOUBT_SECONDS": "1",
         "RETRY_INITIAL_DELAY_SECONDS": "0.05",
         "RETRY_MAX_DELAY_SECONDS": "0.5",
         "APPLE_TIMEOUT_SECONDS": "1",
         "MISSED_PURCHASE_SECONDS": "1",
-        // The checks are off: the simulated App Store would confirm a forged receipt, unless the case arranges another
-        // answer.
+        // The checks of local answers are off. In such a check, the simulated App Store would confirm a forged receipt,
+        // unless the case arranges another answer.
         "LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0",
         "SEEDS_SHARED_SECRET": "5f4dcc3b5aa765d61d8327deb882cf99",
     ]
@@ -178,7 +178,7 @@ package struct DemoRun: Sendable {
         }
         for arrangement in material.cases.flatMap(\.arrangements) { parts.apple.register(arrangement) }
         let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "PATH" || $0.key == "HOME" }
-        // The cases count requests. With a short time-out, the worker of a busy machine would repeat some.
+        // The cases count requests. With a shorter time-out, the worker of a busy machine would repeat some requests.
         let own = Self.workerSettings.merging(["APPLE_TIMEOUT_SECONDS": "3"]) { $1 }
             .merging(Self.settings(signing: material.signing)) { own, _ in own }
             .merging(settings) { $1 }

@@ -7,8 +7,8 @@ import Postgres
 import ReceiptdConfiguration
 
 /// The services that a worker needs: PostgreSQL, Kafka and a simulated Apple, all started for this run. If
-/// `environment` names a real PostgreSQL or Kafka (`DATABASE_URL`, `KAFKA_BOOTSTRAP_SERVERS`), the run uses it, with
-/// its own schema, topics and groups. It drops them at the end.
+/// `environment` names a real PostgreSQL or Kafka (`DATABASE_URL`, `KAFKA_BOOTSTRAP_SERVERS`), the run uses that
+/// server. The run has a schema, topics and groups of its own there, and drops them at the end.
 final class EmbeddedParts: Sendable {
     static let partitions: Int32 = 4
 
@@ -42,7 +42,7 @@ final class EmbeddedParts: Sendable {
     }
 
     /// Starts the simulated Apple on a fixed port, so that it can listen on the port again after an outage. If another
-    /// process takes the port first, it tries another one.
+    /// process takes the port first, tries another port.
     private static func startApple(
         latency: SimulatedLatency, options: AppStoreSimulation.Options
     ) async throws -> AppStoreSimulation {
@@ -177,8 +177,8 @@ final class EmbeddedParts: Sendable {
                         consumptionTopic,
                     ],
                     properties: kafkaProperties, timeoutMilliseconds: 10_000)
-                // While the session of a killed worker lasts, Kafka refuses to delete the group. Kafka deletes a group
-                // without members and offsets by itself. The offsets vanished with the topics.
+                // While the session of a killed worker lasts, Kafka refuses to delete the group. Kafka later deletes a
+                // group without members and offsets by itself. The offsets vanished with the topics.
                 try? GroupAdministration.delete(
                     ["", "-notifications", "-accounts", "-consumption"].map { groupID + $0 },
                     properties: kafkaProperties,

@@ -6,7 +6,6 @@ import Synchronization
 /// Simulated players and forgers, in the proportions of real traffic. Of ten submissions one is a purchase, eight are
 /// receipts of other apps, and one is junk or another player's purchase. Some purchases stay held, parked or unclaimed,
 /// so that each page of the console has rows.
-/// their player, so that each page of the console has rows.
 struct LiveTraffic: Sendable {
     static let bundleID = "com.example.live"
     private static let appleID: Int64 = 1_450_000_050
@@ -19,8 +18,8 @@ struct LiveTraffic: Sendable {
     /// An app of the sample cases without `server_api`. receiptd parks this app's submissions of a transaction id.
     private static let appWithoutServerAPI = "com.example.castle"
 
-    /// The text to append to the sample cases' catalog. It lacks the product `builder`, so that workers hold its
-    /// purchases.
+    /// The text to append to the sample cases' catalog. The text lacks the product `builder`, so that workers hold the
+    /// purchases of this product.
     static let catalog = """
 
           - bundle_id: \(bundleID)
@@ -39,7 +38,7 @@ struct LiveTraffic: Sendable {
 
         """
 
-    /// The notifications of Apple that are not yet on the topic.
+    /// Apple's notifications that are not yet on the topic.
     final class Told: Sendable {
         private let list = Mutex<[SignedNotification]>([])
         func add(_ notification: SignedNotification) { list.withLock { $0.append(notification) } }
@@ -80,7 +79,7 @@ struct LiveTraffic: Sendable {
                 try await send(Array(notification.body.utf8), key: [], to: parts.notificationsTopic)
             }
             for bought in happened.compactMap(\.bought) {
-                // Every fourth client does not submit its purchase. receiptd delivers it because of Apple's
+                // Every fourth client does not submit its purchase. receiptd grants this purchase because of Apple's
                 // notification.
                 if let player = bought.terms.accountToken, count % 4 > 0 { try await submit(bought, by: player) }
                 if count % 20 == 0 { try await submit(bought, by: "somebody-else") }
@@ -107,8 +106,8 @@ struct LiveTraffic: Sendable {
         try await send(Array(submission.utf8), key: Array(player.utf8), to: parts.submissionsTopic)
     }
 
-    /// Submits a transaction id without a receipt. The submission is parked for lack of credentials. From a player's
-    /// twenty-first on, receiptd rejects with `too_many_waiting`.
+    /// Submits a transaction id without a receipt. receiptd parks the submission for lack of credentials. From a
+    /// player's twenty-first submission on, receiptd rejects with `too_many_waiting`.
     private func submitID(of bought: StoreTransaction, by player: String) async throws {
         let submission = """
             {"submission_id":"live-id-\(bought.id)","player_id":"\(player)","bundle_id":"\(Self.appWithoutServerAPI)",\

@@ -7,12 +7,12 @@ import Synchronization
 /// Reads events and dead letters on its own thread, and sorts them by case.
 final class OutcomeCollector: Sendable {
     struct Collected: Sendable {
-        /// The events of each case, in the order of reading. A repeated event is listed again.
+        /// The events of each case, in the order of reading. An event that Kafka has twice appears twice.
         var events: [String: [JSONValue]] = [:]
         var deadLetters: [String: [ConsumerRecord]] = [:]
     }
 
-    /// The key under which dead letters are listed whose record has no key.
+    /// The key for dead letters whose record has no key.
     static let withoutKey = "-"
 
     private struct State {

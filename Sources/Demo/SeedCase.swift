@@ -17,7 +17,7 @@ package struct SeedCase: Sendable {
     /// The events that the record of each round must cause.
     let answers: [[JSONValue]]
     let deadLetters: [JSONValue]
-    /// The number of requests to Apple that the whole case must cause; nil if it depends on timing.
+    /// The number of requests to Apple that the whole case must cause; nil if the number depends on timing.
     let appleRequests: Int?
 
     static func loadAll(in directory: URL) throws -> [SeedCase] {
@@ -69,7 +69,7 @@ package struct SeedCase: Sendable {
     }
 }
 
-/// A record of a case: a line of `seeds`, or bytes that cannot be a line.
+/// A record of a case, or an operator's decision, from a line of `submissions.jsonl`.
 struct SeedRecord: Sendable {
     enum Destination: Sendable {
         case submissions, notifications
@@ -81,7 +81,7 @@ struct SeedRecord: Sendable {
     let value: [UInt8]?
     let headers: [KafkaHeader]
     let destination: Destination
-    /// The operator's decision, which is not published; nil for a record.
+    /// The operator's decision, which the replay does not publish; nil for a record.
     let decision: SeedDecision?
     /// The submission id; nil if it cannot be read.
     let submissionID: String?
@@ -107,7 +107,7 @@ struct SeedRecord: Sendable {
             key = Array("\(app)/\(token)".utf8)
             return
         }
-        // The game server's key shows to which case a dead letter belongs.
+        // The key of the record, which the game server chooses, shows to which case a dead letter belongs.
         key = Array((playerID?.hasPrefix(caseName + "/") == true ? playerID : nil).map(\.utf8) ?? "\(caseName)/-".utf8)
     }
 

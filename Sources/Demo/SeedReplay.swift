@@ -9,7 +9,7 @@ import Postgres
 
 /// Submits all cases, round by round, and compares the events with the expected ones.
 struct SeedReplay {
-    /// The longest time of a round in seconds. A round ends once all answers have arrived.
+    /// The longest time of a round in seconds. A round ends earlier if all answers have arrived.
     static let roundSeconds = 30.0
 
     struct Result: Sendable {
@@ -27,7 +27,7 @@ struct SeedReplay {
     let submissionsTopic: String
     let notificationsTopic: String
     let accountsTopic: String
-    /// Returns the number of notifications that the worker has processed. Most of them cause no event.
+    /// Returns the number of notifications that the worker has processed. Most notifications cause no event.
     let notificationsDone: () async throws -> Int64
     let database: PostgresPool
     let apple: AppStoreSimulation
@@ -91,7 +91,7 @@ struct SeedReplay {
         let isComplete =
             round >= seed.answers.count || events(of: seed, round: round, marks).count >= seed.answers[round].count
         let deadLetters = collector.collected.deadLetters[seed.name]?.count ?? 0
-        // A dead letter does not show its round, so all of them must have arrived by the end of the last round.
+        // A dead letter does not show its round. So all dead letters must have arrived by the end of the last round.
         return isComplete && (round + 1 < seed.records.count || deadLetters >= seed.deadLetters.count)
     }
 

@@ -1,9 +1,9 @@
 import Encodings
 import Fulfillment
 
-/// Compares a value with an expected one. An object may have further members. Everything else must be equal.
+/// Compares a value with an expected value. An object may have further members. Everything else must be equal.
 enum SubsetMatch {
-    /// Returns the path of the first difference and the value there; nil if there is none.
+    /// Returns the path of the first difference and the value there; nil if there is no difference.
     static func difference(_ actual: JSONValue?, from expected: JSONValue, at path: String = "") -> String? {
         guard let actual else { return "\(path) is missing, expected \(text(expected))" }
         switch (expected, actual) {

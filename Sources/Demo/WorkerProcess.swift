@@ -29,8 +29,8 @@ final class WorkerProcess: Sendable {
     func terminate() { process.send(SIGTERM) }
     func send(_ signal: Int32) { process.send(signal) }
 
-    /// Sends the process a signal to end, and kills it after ten seconds. Runs to its end even if the task is
-    /// cancelled.
+    /// Sends the process a signal to end, and kills it after ten seconds. The function runs to its end even if the task
+    /// is cancelled.
     func stop() async {
         terminate()
         let stopping = Task.detached { [self] in
@@ -41,7 +41,7 @@ final class WorkerProcess: Sendable {
         await stopping.value
     }
 
-    /// The number of polls, 20 ms apart, before the process is killed.
+    /// The number of polls, 20 ms apart, before `stop` kills the process.
     private static let stopPolls = 500
 
     /// Blocks the thread until the process has ended. Returns the exit code, or the negative number of the signal.

@@ -3,12 +3,13 @@ import Foundation
 
 /// A program that was started from its own thread, which lives as long as the program.
 ///
-/// The kernel sends PR_SET_PDEATHSIG when the *thread* that forked ends, even if its process lives on. A thread of
-/// Swift's or Dispatch's pools may end at any time. So each program has its own thread, which waits for the program's
-/// end.
+/// The kernel sends PR_SET_PDEATHSIG when the *thread* that forked ends, even if the thread's process lives on. A
+/// thread of Swift's or Dispatch's pools may end at any time. So each program has its own thread, which waits for the
+/// program's end.
 ///
-/// Foundation's `Process` is not used. It learns of a program's end through a socket, which every program that starts
-/// at the same instant inherits. So a short program may seem to run as long as a server that started beside it.
+/// This class does not use Foundation's `Process`. `Process` learns of a program's end through a socket, which every
+/// program that starts at the same instant inherits. So a short program may seem to run as long as a server that
+/// started beside it.
 package final class ChildProcess: Sendable {
     package let processID: Int32
     /// The exit status, or the negative number of the signal that ended the program.
@@ -17,11 +18,12 @@ package final class ChildProcess: Sendable {
     /// The parameters for starting a program. Its standard input is empty.
     package struct Start: Sendable {
         package var command: [String]
-        /// The whole environment of the program. It has no PGHOST, PGOPTIONS and so on.
+        /// The whole environment of the program. It has none of libpq's variables, such as PGHOST and PGOPTIONS.
         package var environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
         /// The file to which standard error is appended.
         package var log: String
-        /// The working directory; nil for that of this process. The user that runs postgres must be able to enter it.
+        /// The working directory; nil for this process's directory. The user that runs postgres must be able to enter
+        /// this directory.
         package var folder: String? = "/"
         /// True to append standard output to `log` too; false to discard it.
         package var logsOutput = true
@@ -84,7 +86,7 @@ package final class ChildProcess: Sendable {
         } else {
             posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         }
-        // Otherwise the program would inherit this process's open files, such as a listening socket.
+        // Without this, the program would inherit this process's open files, such as a listening socket.
         posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

@@ -4,15 +4,15 @@ import Foundation
 extension EmbeddedPostgres {
     private var copy: String { directory + "/copy" }
 
-    /// Copies the data directory. The server must be stopped. The copy replaces an earlier one.
+    /// Copies the data directory. The server must be stopped. The copy replaces an earlier copy.
     public func keepCopy() throws {
         try? FileManager.default.removeItem(atPath: copy)
         // `cp -a` keeps the owner and the modes. postgres refuses a directory that other users may read.
         try ChildProcess.run(["/bin/cp", "-a", data, copy], log: log)
     }
 
-    /// Replaces the data directory by the copy of `keepCopy`. The server must be stopped. Its timeline stays the same,
-    /// at an earlier position. The copy stays too.
+    /// Replaces the data directory by the copy of `keepCopy`. The server must be stopped. The server's timeline stays
+    /// the same, at an earlier position. The copy stays too.
     public func putCopyBack() throws {
         try FileManager.default.removeItem(atPath: data)
         try ChildProcess.run(["/bin/cp", "-a", copy, data], log: log)
@@ -45,8 +45,8 @@ extension EmbeddedPostgres {
         try ChildProcess.run(installation.command("pg_ctl", ["promote", "-w", "-D", data]), log: log)
     }
 
-    /// Replaces this server's databases by those of `other`. Both servers must be stopped. Afterwards `other` has no
-    /// databases.
+    /// Replaces this server's databases by the databases of `other`. Both servers must be stopped. Afterwards `other`
+    /// has no databases.
     public func takeOver(_ other: EmbeddedPostgres) throws {
         try FileManager.default.removeItem(atPath: data)
         try ChildProcess.run(["/bin/mv", other.data, data], log: log)

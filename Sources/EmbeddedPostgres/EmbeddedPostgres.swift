@@ -15,7 +15,7 @@ public final class EmbeddedPostgres: Sendable {
     private let isTemporary: Bool
     /// The settings in postgres's form, `name=value`.
     let settings: [String]
-    /// The running server; nil while it is stopped. Starting and stopping hold the lock.
+    /// The running server; nil while the server is stopped. Starting and stopping hold the lock.
     private let server = Mutex<ChildProcess?>(nil)
     /// The lock for creating a database, because PostgreSQL cannot copy a template twice at the same time.
     private let creation = Mutex<Void>(())
@@ -58,11 +58,12 @@ public final class EmbeddedPostgres: Sendable {
         return "postgresql://postgres@127.0.0.1:\(port)/\(name)"
     }
 
-    /// Starts a server. Without `directory` it uses a new temporary directory, which `stop` removes. A given directory
-    /// stays, and a later start finds its databases again. The server's user must be able to reach it.
+    /// Starts a server. Without `directory` the server uses a new temporary directory, which `stop` removes. A given
+    /// directory stays, and a later start finds its databases again. The server's user must be able to reach the
+    /// directory.
     /// - Parameters:
-    ///   - durable: false, for tests, if a crash of the machine may destroy the databases. A crash of the server may
-    ///     not.
+    ///   - durable: false, for tests, to allow that a crash of the machine destroys the databases. A crash of the
+    ///     server alone destroys nothing.
     ///   - settings: PostgreSQL's settings, by name.
     ///   - port: the port to try first, for tests; nil for a free port.
     public static func start(
@@ -135,7 +136,7 @@ public final class EmbeddedPostgres: Sendable {
     }
 
     private func launch() throws -> ChildProcess {
-        // The server has no socket file, because the path of one may have at most 107 bytes.
+        // The server has no socket file, because the path of a socket file may have at most 107 bytes.
         let arguments =
             ["-D", data, "-p", "\(port)", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
             + settings.flatMap { ["-c", $0] }
@@ -144,8 +145,8 @@ public final class EmbeddedPostgres: Sendable {
         return process
     }
 
-    /// Chooses another port if the port is taken and no caller has read it. Returns true if it did. initdb runs for
-    /// seconds between the choice of a free port and the server's start, so another program may take the port.
+    /// Chooses another port if the port is taken and no caller has read the port. Returns true if it chose one. initdb
+    /// runs for seconds between the choice of a free port and the server's start, so another program may take the port.
     private func takesAnotherPort() throws -> Bool {
         guard ChildProcess.tail(of: log).contains("Address already in use") else { return false }
         let another = try FreePort.find()
@@ -156,13 +157,13 @@ public final class EmbeddedPostgres: Sendable {
         }
     }
 
-    /// Stops the server and keeps its databases. With `crashing` it writes no checkpoint, as in a power cut.
+    /// Stops the server and keeps its databases. With `crashing` the server writes no checkpoint, as in a power cut.
     public func stopServer(crashing: Bool = false) {
         server.withLock { server in
             guard let process = server else { return }
             server = nil
-            // SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one, and SIGKILL always works. The server
-            // gets 10 s after each.
+            // SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate shutdown, and SIGKILL always works. The
+            // server gets 10 s after each signal.
             for signal in (crashing ? [] : [SIGINT]) + [SIGQUIT, SIGKILL] where process.exit.current == nil {
                 kill(process.processID, signal)
                 _ = process.exit.wait(seconds: 10)
@@ -195,7 +196,7 @@ public final class EmbeddedPostgres: Sendable {
         return uri(database: name)
     }
 
-    /// Waits until postgres is ready. It then writes so in the eighth line of `postmaster.pid`, as pg_ctl expects.
+    /// Waits until postgres is ready. postgres then says so in the eighth line of `postmaster.pid`, as pg_ctl expects.
     private func waitUntilReady(_ process: ChildProcess) throws {
         let limit = Date(timeIntervalSinceNow: 30)
         while process.exit.current == nil, Date() < limit {

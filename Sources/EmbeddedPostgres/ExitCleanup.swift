@@ -7,7 +7,7 @@ package enum ExitCleanup {
     package struct Leftover: Sendable {
         var process: Int32?
         var directory: String?
-        /// The signal with which the process is ended.
+        /// The signal that ends the process.
         var signal = SIGQUIT
 
         package init(process: Int32? = nil, directory: String? = nil, signal: Int32 = SIGQUIT) {
@@ -20,7 +20,7 @@ package enum ExitCleanup {
     private static let leftovers = Mutex<[String: Leftover]>([:])
     private static let registered: Void = { atexit { ExitCleanup.cleanUp() } }()
 
-    /// Sets the cleanup for a server or another program; nil removes it.
+    /// Sets the cleanup for a server or another program; nil removes the cleanup.
     /// - Parameter name: the server's data directory, or another unique name.
     package static func set(_ leftover: Leftover?, for name: String) {
         _ = registered
@@ -33,7 +33,8 @@ package enum ExitCleanup {
             if let process = leftover.process { kill(process, leftover.signal) }
         }
         for leftover in all {
-            // Another thread reaps the process within these 2 s. After that, `kill` finds no such process.
+            // This waits at most 2 s, in which another thread reaps the ended process. After that, `kill` finds no such
+            // process.
             var polls = 400
             while let process = leftover.process, kill(process, 0) == 0, polls > 0 {
                 usleep(5_000)

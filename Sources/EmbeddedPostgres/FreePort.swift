@@ -1,7 +1,7 @@
 import Foundation
 
 package enum FreePort {
-    /// Returns a TCP port of 127.0.0.1 on which nobody listens. It is below 32768, where the kernel's range for
+    /// Returns a TCP port of 127.0.0.1 on which nobody listens. The port is below 32768, where the kernel's range for
     /// outgoing connections begins. In that range a client could get the port while the server is down, or connect to
     /// itself.
     package static func find() throws -> Int {

@@ -25,7 +25,7 @@ final class Outcome<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Waits for the value; returns nil if none is reported within this time.
+    /// Waits for the value; returns nil if no thread reports a value within this time.
     func wait(seconds: Double) -> Value? {
         let limit = Date(timeIntervalSinceNow: seconds)
         return condition.withLock {

@@ -27,8 +27,8 @@ struct PostgresInstallation: Sendable {
     /// Returns the command that runs one of PostgreSQL's programs as the right user. When this process ends, even by
     /// SIGKILL, the kernel sends the program SIGQUIT, which ends PostgreSQL at once.
     ///
-    /// setpriv first changes the user, which would clear the signal's setting, and then sets the signal. Then it
-    /// executes the program, which so has setpriv's process id.
+    /// A change of the user would clear the signal's setting. So setpriv first changes the user, and then sets the
+    /// signal. Then setpriv executes the program, which keeps setpriv's process id.
     func command(_ program: String, _ arguments: [String]) -> [String] {
         var command: [String] = []
         if let setpriv {
@@ -63,8 +63,8 @@ struct PostgresInstallation: Sendable {
         }
     }
 
-    /// Returns the folder with Debian's newest PostgreSQL. Without one, returns the first folder of PATH with `initdb`
-    /// and `postgres`.
+    /// Returns the folder with Debian's newest PostgreSQL. Without such a folder, returns the first folder of PATH with
+    /// `initdb` and `postgres`.
     private static func findBinaries() throws -> String {
         let debian = "/usr/lib/postgresql"
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? []

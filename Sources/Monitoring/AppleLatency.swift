@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The moving average of the time that Apple takes to answer. From it the worker derives how long the ledger may gather
-/// a batch.
+/// The moving average of the time that Apple takes to answer. The average limits how long the ledger gathers a batch.
 package final class AppleLatency: Sendable {
     private static let weight = 1.0 / 32
 
@@ -12,7 +11,7 @@ package final class AppleLatency: Sendable {
     /// The average in seconds; 0 before the first answer.
     package var seconds: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
 
-    /// Adds one answer's time to the average. Of two calls at the same time, one may be lost.
+    /// Adds one answer's time to the average. Of two calls at the same time, one call may have no effect.
     package func observe(_ seconds: Double) {
         let before = self.seconds
         let next = before == 0 ? seconds : before + (seconds - before) * Self.weight

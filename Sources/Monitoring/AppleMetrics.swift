@@ -36,7 +36,7 @@ package struct AppleMetrics: AppleObserver {
 extension AppleMetrics: AppleLimitsObserver {
     package func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool) {
         let gauge = metrics.appleCircuitOpen.with(bundleID.text, endpoint)
-        // Creates the app's series when the worker first uses the app.
+        // This creates the app's series when the worker first uses the app.
         if !isOpen {
             _ = metrics.misconfigured.with(bundleID.text)
             _ = metrics.credentialsDoubted.with(bundleID.text)

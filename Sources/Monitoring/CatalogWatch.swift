@@ -5,7 +5,7 @@ import Operations
 import ReceiptdConfiguration
 import Synchronization
 
-/// Keeps the newest catalog. Every few seconds it looks in the database for a newer one.
+/// Keeps the newest catalog. Every few seconds it looks in the database for a newer catalog.
 package final class CatalogWatch: Sendable {
     /// The seconds between two look-ups. The contract allows twice this time between a catalog's import and its effect.
     static let pollSeconds = 2.0
@@ -23,7 +23,8 @@ package final class CatalogWatch: Sendable {
 
     private struct State {
         var catalog: Catalog?
-        /// The newest version, if this release cannot read it. Kept so that the watch parses and logs it only once.
+        /// The newest version, if this release cannot read it. The watch keeps it, so that it parses and logs this
+        /// version only once.
         var unreadable: Unreadable?
     }
 
@@ -44,10 +45,10 @@ package final class CatalogWatch: Sendable {
         self.inForce = inForce
     }
 
-    /// The catalog with which the worker starts, or why the worker still waits for one.
+    /// The catalog with which the worker starts, or why the worker still waits for a catalog.
     package enum Awaited: Sendable {
         case catalog(Catalog)
-        /// The reason why there is no catalog, and what an operator should do.
+        /// The reason why there is no catalog, and the remedy for the operator.
         case missing(String)
     }
 
@@ -63,14 +64,14 @@ package final class CatalogWatch: Sendable {
         }
     }
 
-    /// Returns the newest readable catalog; `first`, with which the worker started, if the watch has read none.
+    /// Returns the newest readable catalog. Returns `first`, with which the worker started, if the watch has read none.
     package func newest(since first: Catalog) -> Catalog { state.withLock { $0.catalog ?? first } }
 
     /// Reads the newest catalog once. Throws if PostgreSQL cannot be reached; the watch then keeps its catalog.
     package func refresh() async throws {
         let (known, unreadable) = state.withLock { ($0.catalog?.version, $0.unreadable?.version) }
         guard let newest = try await store.latestVersion(), newest != known else {
-            // Reached also if a restore of the database to before an import removed the unreadable version.
+            // The code also gets here if a restore of the database to before an import removed the unreadable version.
             return state.withLock { $0.unreadable = nil }
         }
         guard newest != unreadable, let document = try await store.load(version: newest) else { return }
@@ -102,7 +103,7 @@ package final class CatalogWatch: Sendable {
         }
     }
 
-    /// Reports whether this release can read the newest catalog. Called after PostgreSQL has answered.
+    /// Reports whether this release can read the newest catalog. The caller must have reached PostgreSQL just before.
     private func report() {
         guard let unreadable = state.withLock({ $0.unreadable }) else { return failures.recovered(.catalog) }
         failures.recovered(.postgresql)

@@ -8,7 +8,7 @@ import Postgres
 /// subscriptions of the whole fleet.
 package struct FleetCounts: Sendable {
     private static let countSeconds = 5.0
-    /// The rounds of counting from one count of subscriptions by state to the next.
+    /// The number of rounds from one count of the subscriptions by state to the next count.
     private static let turnsOfStates = 12
 
     let pool: PostgresPool

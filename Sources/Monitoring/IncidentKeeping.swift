@@ -2,9 +2,10 @@ import Ledger
 import Operations
 import Postgres
 
-/// Stores this process's incidents in PostgreSQL, and reads those of the whole fleet for the metrics.
+/// Stores this process's incidents in PostgreSQL, and reads the whole fleet's incidents for the metrics.
 package struct IncidentKeeping: Sendable {
-    /// The seconds between two rounds. A round stores this process's incidents; some rounds also count the fleet's.
+    /// The seconds between two rounds. A round stores this process's incidents. If it stored any, and in every fifth
+    /// round, it also reads the fleet's counts.
     private static let seconds = 2.0
     private static let turnsOfCounts = 5
 
@@ -31,8 +32,7 @@ package struct IncidentKeeping: Sendable {
         await LastReport.run { _ = await keep() }
     }
 
-    /// Stores the incidents that are not stored yet. Returns false if there are none, or if PostgreSQL could not store
-    /// them.
+    /// Stores the waiting incidents. Returns false if there are none, or if PostgreSQL could not store them.
     private func keep() async -> Bool {
         let seen = incidents.take()
         guard !seen.isEmpty else { return false }

@@ -4,12 +4,12 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Creates and drops the day partitions of the outcomes table. No part of the worker waits for it or stops when it
-/// fails.
+/// Creates and drops the day partitions of the outcomes table. No part of the worker waits for this task, and no part
+/// stops when this task fails.
 package struct PartitionMaintenance: Sendable {
     private static let secondsBetweenLooks = 900.0
-    /// The seconds until the next round if a round was blocked, failed, or left rows to move. Often enough to create
-    /// tomorrow's partition in time, and rare enough not to disturb the writers.
+    /// The seconds until the next round if a round was blocked, failed, or left rows to move. This is often enough to
+    /// create tomorrow's partition in time, and rare enough not to disturb the writers.
     private static let secondsAfterTrouble = 60.0
 
     let retention: OutcomeRetention

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The sentences about Apple's addresses that do not answer, one for each. `receiptd_apple_no_answer` is their number.
+/// The sentences about Apple's addresses that do not answer, one sentence for each address. `receiptd_apple_no_answer`
+/// is the number of these addresses.
 public final class AppleOutages: Sendable {
     private let gauge: Gauge
     private let sentences = Mutex<[String]>([])

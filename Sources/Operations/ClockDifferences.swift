@@ -1,10 +1,11 @@
-/// The differences between this process's clock and three others: PostgreSQL's, the newest records' and Apple's. Each
-/// is in seconds: above 0 if this process's clock is ahead, below 0 if it is behind, nil if unknown.
+/// The differences between this process's clock and three others: PostgreSQL's, the newest records' and Apple's. A
+/// difference is in seconds: above 0 if this process's clock is ahead, below 0 if this process's clock is behind, nil
+/// if unknown.
 public struct ClockDifferences: Sendable, Equatable {
     /// The largest difference that is no failure, in seconds.
     static let toleranceSeconds = 60.0
-    /// The seconds after which the difference from the records or from Apple is unknown again, unless a new one is
-    /// noted. PostgreSQL's stays.
+    /// The seconds after which the difference from the records or from Apple is unknown again, unless the caller notes
+    /// a new one. The difference from PostgreSQL stays.
     public static let recordSeconds = 600.0
 
     public private(set) var database: Double?
@@ -17,10 +18,10 @@ public struct ClockDifferences: Sendable, Equatable {
 
     /// Stores new differences.
     /// - Parameters:
-    ///   - database: the difference from PostgreSQL's clock; nil if PostgreSQL did not answer, which keeps the earlier
-    ///     value.
+    ///   - database: the difference from PostgreSQL's clock. Nil if PostgreSQL did not answer; the earlier value then
+    ///     stays.
     ///   - record: the difference from the records' timestamps; nil if no record showed one.
-    ///   - apple: the difference from the time of Apple's signatures; nil if Apple signed nothing in the future.
+    ///   - apple: the difference from the time of Apple's signatures; nil if no signature had a time in the future.
     ///   - now: monotonic seconds.
     public mutating func note(database: Double?, record: Double?, apple: Double? = nil, now: Double) {
         self.database = database ?? self.database

@@ -53,7 +53,7 @@ public enum EndlessPart: String, CaseIterable, Sendable {
     }
 
     #if DEBUG
-        /// The seconds after which the part ends that a test names in `RECEIPTD_END_PART`.
+        /// The seconds after which a part ends early, if a test names the part in `RECEIPTD_END_PART`.
         private static let earlyEndSeconds = 3.0
         private static let endingEarly = ProcessInfo.processInfo.environment["RECEIPTD_END_PART"]
             .flatMap(EndlessPart.init)
@@ -63,7 +63,7 @@ public enum EndlessPart: String, CaseIterable, Sendable {
 /// A part ended although it has to run until the process stops.
 public struct PartEnded: Error, Sendable, CustomStringConvertible {
     public let part: EndlessPart
-    /// The error that `body` threw; nil if it returned.
+    /// The error that `body` threw; nil if `body` returned.
     public let underlying: (any Error)?
 
     public var description: String {

@@ -6,9 +6,9 @@ import Synchronization
 ///
 /// Any thread may call it. A beat takes one short lock.
 public final class Health: Sendable {
-    /// A part that must make progress, even while it is idle, and while Kafka, PostgreSQL or Apple cannot be reached. A
-    /// restart of the worker would not help then. A part that waits for PostgreSQL is not watched: a COMMIT waits for
-    /// the standby without a time limit.
+    /// A part that must make progress, even while it is idle. The part must also make progress while Kafka, PostgreSQL
+    /// or Apple cannot be reached, because a restart of the worker would not help then. A loop that waits for
+    /// PostgreSQL is no such part: a COMMIT waits for the standby without a time limit.
     public enum Part: String, CaseIterable, Sendable {
         case consumerLoop = "consumer loop"
         case outcomePublisher = "outcome publisher"
@@ -34,8 +34,8 @@ public final class Health: Sendable {
         }
     }
 
-    /// A condition of readiness. Those in `atStart` are unmet at first. The process is also unready while a needed part
-    /// fails (`FailingPart.isNeeded`).
+    /// A condition of readiness. The conditions in `atStart` are unmet at first. The process is also unready while a
+    /// needed part fails (`FailingPart.isNeeded`).
     public enum ReadinessCondition: Int, CaseIterable, Sendable {
         /// PostgreSQL has answered once. A later outage is a failure of `FailingPart.postgresql`, and not of this
         /// condition.
@@ -52,7 +52,7 @@ public final class Health: Sendable {
 
     private struct State {
         /// The time of each part's last beat, in monotonic nanoseconds. A part without a beat is not watched yet,
-        /// because `/readyz` covers the start.
+        /// because until then `/readyz` shows that the process has not started.
         var beats: [Part: UInt64] = [:]
         var unmet: [ReadinessCondition: String]
     }
@@ -75,7 +75,7 @@ public final class Health: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - needs: the conditions that this process starts with; nil for all, as a worker does.
+    ///   - needs: the conditions of `atStart` that this process needs; nil for all of them, as in a worker.
     ///   - now: returns monotonic nanoseconds.
     public init(
         failures: Failures = Failures(), needing needs: Set<ReadinessCondition>? = nil,
@@ -97,8 +97,8 @@ public final class Health: Sendable {
         state.withLock { $0.beats[part] = nil }
     }
 
-    /// Sets whether a condition is met. Returns true if that changed, so that the caller logs a change once.
-    /// - Parameter reason: a clause that says why the condition is unmet, without secrets; nil if it is met.
+    /// Sets whether a condition is met. Returns true if this changed, so that the caller logs a change once.
+    /// - Parameter reason: a clause that says why the condition is unmet, without secrets; nil if the condition is met.
     @discardableResult
     public func set(_ condition: ReadinessCondition, unmet reason: String?) -> Bool {
         state.withLock { state in
@@ -111,7 +111,7 @@ public final class Health: Sendable {
     /// A clause for each part that is stuck; empty if there is none.
     public var stuck: [String] {
         let beats = state.withLock { $0.beats }
-        // The clock is read after the beats, so that `now` is not earlier than a beat.
+        // This reads the clock after the beats, so that `now` is not earlier than a beat.
         let now = now()
         return Part.allCases.compactMap { part in
             guard let beat = beats[part], now > beat else { return nil }
@@ -122,11 +122,11 @@ public final class Health: Sendable {
         }
     }
 
-    /// A clause for each reason why the process is not ready, in the order of the start; empty if it is ready.
+    /// A clause for each reason why the process is not ready, in the order of the start; empty if the process is ready.
     public var unmet: [String] {
         let unmet = state.withLock { $0.unmet }
-        // A worker connects to Kafka only after the conditions of the database are met. Until then Kafka's conditions
-        // are not listed.
+        // A worker connects to Kafka only after the conditions of the database are met. Until then this list leaves out
+        // Kafka's conditions.
         let waitsForDatabase = Self.ofDatabase.contains { unmet[$0] != nil }
         return ReadinessCondition.allCases.compactMap { condition in
             let isUntried = !Self.ofDatabase.contains(condition) && unmet[condition] == Self.atStart[condition]
@@ -134,7 +134,7 @@ public final class Health: Sendable {
         } + failures.unmet
     }
 
-    /// Clauses about what does not make the process unready.
+    /// Clauses about trouble that does not make the process unready.
     public var notes: [String] { failures.notes }
 
     public func livez() -> (ok: Bool, text: String) { Self.answer(stuck, well: "ok") }

@@ -4,8 +4,8 @@ import Synchronization
 public final class Histogram: Metric {
     /// The values at one moment.
     public struct Reading: Sendable, Equatable {
-        /// The number of observations in each bucket: those up to its upper bound and above the bucket before. The last
-        /// bucket has no upper bound.
+        /// The number of observations in each bucket: above the bound of the previous bucket, and up to the bucket's
+        /// own bound. The last bucket has no upper bound.
         public package(set) var counts: [Int]
         /// The sum of all observations, in their unit.
         public package(set) var sum: Double
@@ -33,7 +33,8 @@ public final class Histogram: Metric {
     public var reading: Reading { state.withLock { $0 } }
 
     /// Counts one observation, in the unit of the metric's name. A value below 0 counts as 0, because the clocks of two
-    /// machines differ. An infinite value or NaN is ignored, because no later observation could repair the sum.
+    /// machines differ. This function ignores an infinite value or NaN, because no later observation could repair the
+    /// sum.
     public func observe(_ value: Double) {
         guard value.isFinite else { return }
         let value = max(0, value)

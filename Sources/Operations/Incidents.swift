@@ -1,20 +1,20 @@
 import NamesAndTimes
 import Synchronization
 
-/// Counts incidents that operators must see. The process that noticed one may end before anybody looks, and Prometheus
-/// sees no increase if a counter begins above 0. So workers store incidents in PostgreSQL, and the metrics of every
-/// worker have the time of the fleet's last incident of each kind.
+/// Counts incidents that operators must see. The process that noticed an incident may end before anybody looks, and
+/// Prometheus sees no increase if a counter begins above 0. So workers store incidents in PostgreSQL, and the metrics
+/// of every worker have the time of the fleet's last incident of each kind.
 ///
 /// Any thread may call it.
 public final class Incidents: Sendable {
     public enum Kind: String, CaseIterable, Sendable {
         /// Kafka deleted records before a worker read them. The count is the number of records.
         case deletedUnread = "deleted_unread"
-        /// Somebody deleted a topic and created it again. How many records were unread is not known.
+        /// Somebody deleted a topic and created it again. Nobody knows how many records were unread.
         case topicMadeAnew = "topic_made_anew"
         /// PostgreSQL lacked decisions about records with committed offsets, or lacked published grants or revisions.
         case databaseFellBack = "database_fell_back"
-        /// A record or a leased row ended workers' processes, and was set aside.
+        /// A record or a leased row ended workers' processes. A worker then set it aside.
         case crashed
         case unreadableBatch = "unreadable_batch"
         case kindMismatch = "kind_mismatch"
@@ -58,7 +58,7 @@ public final class Incidents: Sendable {
         let subject: String
     }
 
-    /// The seconds for which a loss is shown: a day.
+    /// The seconds for which `/readyz` and the worker's page show a loss: a day.
     private static let toldSeconds = 86_400.0
     /// The most pairs of kind and subject that wait to be stored. Further incidents lose their subject.
     private static let mostWaiting = 500
@@ -116,8 +116,8 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// Sets the metrics' times and counts to PostgreSQL's. A kind with an incident that waits to be stored keeps its
-    /// values, because PostgreSQL does not have that incident yet.
+    /// Sets the metrics' times and counts to PostgreSQL's. If an incident of a kind waits to be stored, this kind keeps
+    /// its values, because PostgreSQL does not have that incident yet.
     public func set(_ known: [Known]) {
         let unstored = waiting.withLock { Set($0.keys.map(\.kind)) }
         for one in known where !unstored.contains(one.kind) {

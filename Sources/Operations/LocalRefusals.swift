@@ -2,7 +2,7 @@ import Fulfillment
 import Synchronization
 
 /// Samples dead letters, and rejections by screening that no table stores. Each minute has its own sample. Many
-/// refusals with one reason or of one player do not push out the others.
+/// refusals with one reason or of one player do not push out other refusals.
 ///
 /// Any thread may call it.
 public final class LocalRefusals: Sendable {
@@ -21,13 +21,13 @@ public final class LocalRefusals: Sendable {
 
     public init() {}
 
-    /// Adds a refusal to the sample if it has a place for it.
-    /// - Parameter entry: makes the refusal; called only if it has a place.
+    /// Adds a refusal to the sample if the sample has a place for it.
+    /// - Parameter entry: makes the refusal; called only if the sample has a place.
     public func note(reason: String, player: String, _ entry: () -> LocalRefusal) {
         state.withLock { state in
             guard state.players[player, default: 0] < Self.maximumOfPlayer else { return }
             if state.count >= Self.maximum {
-                // A refusal with the most frequent reason makes room for one with a rarer reason.
+                // A refusal with the most frequent reason makes room for a refusal with a rarer reason.
                 guard let most = state.byReason.max(by: { $0.value.count < $1.value.count }),
                     most.value.count > state.byReason[reason, default: []].count + 1,
                     let dropped = state.byReason[most.key]?.popLast()

@@ -17,7 +17,7 @@ struct LogLine {
     var message: String
     var metadata: Logger.Metadata
 
-    /// Returns the line with its newline. It escapes characters that would end the line early or control a terminal.
+    /// Returns the line with its newline. Escapes characters that would end the line early or control a terminal.
     func rendered(_ format: LogFormat) -> [UInt8] {
         var text = LogText()
         switch format {

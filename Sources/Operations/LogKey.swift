@@ -1,7 +1,7 @@
 public import Logging
 
-/// The metadata keys of all log lines. Each kind of value has one key, so that a search by key finds every line with
-/// it.
+/// The metadata keys of all log lines. Each kind of value has one key, so that a search by key finds every line with a
+/// value of this kind.
 public enum LogKey: String, CaseIterable, Sendable {
     // The subjects of a log line.
     case playerID = "player_id"
@@ -37,7 +37,7 @@ public enum LogKey: String, CaseIterable, Sendable {
     case setting, value, file, line
 }
 
-/// Log lines with a constant message, so that a search for it finds all of them, and with known keys.
+/// Log lines with known keys and a constant message, so that a search for the message finds all its lines.
 extension Logger {
     public typealias Fields = [LogKey: Logger.MetadataValue]
 

@@ -49,7 +49,7 @@ struct LogText {
         }
     }
 
-    /// Appends text. It escapes characters that would end the line or the string, or control a terminal, as JSON does.
+    /// Appends text. Escapes characters that would end the line or the string, or control a terminal, as JSON does.
     mutating func escaped(_ text: String, quotes: Bool) {
         var length = 0
         for scalar in text.unicodeScalars {

@@ -1,4 +1,4 @@
-/// A metric's name, help text, labels and buckets. For the metrics in the contract, name and labels are promised.
+/// A metric's name, help text, labels and buckets. For the metrics in the contract, name and labels must not change.
 struct MetricDeclaration: Sendable {
     let name: String
     let help: String

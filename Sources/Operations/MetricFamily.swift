@@ -51,7 +51,7 @@ public final class MetricFamily<Child: Metric>: Sendable {
     }
 
     /// Removes a child that no longer concerns this process, such as a revoked partition's. Code that kept the child
-    /// still counts, but no scrape shows it.
+    /// can still count, but no scrape shows the child.
     public func remove(_ labelValues: String...) {
         children.withLock { $0[labelValues] = nil }
     }

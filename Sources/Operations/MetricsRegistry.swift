@@ -22,14 +22,14 @@ public final class MetricsRegistry: Sendable {
         register(MetricFamily(name: name, help: help, labelNames: labels, kind: .gauge) { Gauge() })
     }
 
-    /// Declares a counter that the kernel or a library counts. A function of `onScrape` copies the value.
+    /// Declares a counter that the kernel or a library counts. A function passed to `onScrape` copies the value.
     func copiedCounter(_ name: String, help: String, labels: [String] = []) -> GaugeFamily {
         register(MetricFamily(name: name, help: help, labelNames: labels, kind: .counter) { Gauge() })
     }
 
     /// Declares a histogram.
-    /// - Parameter buckets: the upper bounds: inclusive, ascending and finite. The last bucket, without a bound, is
-    ///   added.
+    /// - Parameter buckets: the upper bounds: inclusive, ascending and finite. This function adds the last bucket,
+    ///   which has no bound.
     public func histogram(
         _ name: String, help: String, labels: [String] = [], buckets: [Double]
     ) -> HistogramFamily {
@@ -39,15 +39,15 @@ public final class MetricsRegistry: Sendable {
             })
     }
 
-    /// Adds a function that updates gauges before each scrape. It runs on the thread of the scrape, maybe on several
-    /// threads at once, and must not block.
+    /// Adds a function that updates gauges before each scrape. The function runs on the thread of the scrape, maybe on
+    /// several threads at once. It must not block.
     public func onScrape(_ refresh: @escaping @Sendable () -> Void) {
         state.withLock { $0.refreshes.append(refresh) }
     }
 
     /// Updates the gauges, for a reader that does not call `render`.
     public func refresh() {
-        // Outside the lock, because a refresh function may use the registry.
+        // This runs outside the lock, because a refresh function may use the registry.
         for refresh in state.withLock({ $0.refreshes }) { refresh() }
     }
 

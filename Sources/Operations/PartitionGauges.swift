@@ -1,11 +1,11 @@
-/// The gauges of the partitions of one topic. If a partition is revoked, its lag becomes 0 here, because another
-/// replica reports it. If a partition is lost, its lag stays: while Kafka cannot be reached, perhaps no replica has the
-/// partition.
+/// The gauges of the partitions of one topic. If Kafka revokes a partition, its lag becomes 0 here, because another
+/// replica reports the lag. If this replica loses a partition, the lag stays: while Kafka cannot be reached, perhaps no
+/// replica has the partition.
 ///
 /// Only the thread of the topic's consumer may use it.
 public struct PartitionGauges {
     private let lag: GaugeFamily
-    /// The number of assigned partitions; nil if no metric has it.
+    /// The gauge of the number of assigned partitions; nil if no metric has this number.
     private let count: Gauge?
     private let clock: RecordClock?
     private var assigned: Set<Place> = []
@@ -25,8 +25,8 @@ public struct PartitionGauges {
     /// Adds newly assigned partitions to the assigned ones.
     public mutating func assign(_ partitions: [(topic: String, partition: Int32)]) {
         assigned.formUnion(partitions.map { Place(topic: $0.topic, partition: $0.partition) })
-        // A replica that gets partitions is in the group again. Partitions that it lost and did not get back are now
-        // another replica's.
+        // A replica that gets partitions is in the group again. If it lost a partition and did not get the partition
+        // back, another replica has the partition now.
         for place in lost.subtracting(assigned) { gauge(place).set(0) }
         lost = []
         count?.set(assigned.count)

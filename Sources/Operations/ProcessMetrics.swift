@@ -52,7 +52,7 @@ enum ProcessMetrics {
         }
     }
 
-    /// Returns the start of the machine in seconds since 1970, from `/proc/stat`; nil if it is not there.
+    /// Returns the start of the machine in seconds since 1970, from `/proc/stat`; nil if the text does not have it.
     static func bootTime(in text: String) -> Double? {
         for line in text.split(separator: "\n") where line.hasPrefix("btime ") {
             return Double(line.dropFirst("btime ".count))
@@ -60,7 +60,7 @@ enum ProcessMetrics {
         return nil
     }
 
-    /// Returns the soft limit on open files, from `/proc/self/limits`; nil if it is not there.
+    /// Returns the soft limit on open files, from `/proc/self/limits`; nil if the text does not have it.
     static func mostDescriptors(in text: String) -> Double? {
         let name = "Max open files"
         let line = text.split(separator: "\n").first { $0.hasPrefix(name) }

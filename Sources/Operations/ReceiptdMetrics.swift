@@ -1,13 +1,13 @@
 import Fulfillment
 
-/// Every metric of receiptd. `MetricDeclaration` has its name, help text and labels. A comment here names the labels
-/// and the unit.
+/// Every metric of receiptd. `MetricDeclaration` has the metric's name, help text and labels. A comment here names the
+/// labels and the unit.
 public struct ReceiptdMetrics: Sendable {
     public let registry: MetricsRegistry
     public let version: String
 
     // The contract promises these metrics.
-    /// Labels: `type` and `reason` of an outcome event; `reason` is empty for an event without one.
+    /// Labels: `type` and `reason` of an outcome event; `reason` is empty for an event without a reason.
     public let outcomes: CounterFamily
     /// Labels: `bundle_id`, `type`.
     public let appOutcomes: CounterFamily

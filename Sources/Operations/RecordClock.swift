@@ -13,10 +13,11 @@ public final class RecordClock: Sendable {
     }
 
     private struct State {
-        /// The end of each log that this process has read to, and the time at which it did.
+        /// The end offset up to which this process has read each log, and the time of that read.
         var ends: [Place: (offset: Int64, at: Int64)] = [:]
         /// The largest lead of a record's timestamp over this clock since the last `take`; nil without one. `ahead` is
-        /// the smallest lead of this clock over a fresh record's timestamp.
+        /// the smallest lead of this clock over the timestamp of a record that was appended after a read to the log's
+        /// end.
         var behind: Int64?
         var ahead: Int64?
     }
@@ -42,13 +43,13 @@ public final class RecordClock: Sendable {
         }
     }
 
-    /// Returns the seconds by which this process's clock is ahead; below 0 if it is behind. Nil if no record showed a
-    /// difference since the last call.
+    /// Returns the seconds by which this process's clock is ahead; below 0 if this process's clock is behind. Nil if no
+    /// record showed a difference since the last call.
     public func take() -> Double? {
         state.withLock { state in
             defer { (state.behind, state.ahead) = (nil, nil) }
             let behind = state.behind ?? 0
-            // If the clock is ahead, no timestamp is in the future. If both values exist, the larger one counts.
+            // If the clock is ahead, no timestamp is in the future. If both values exist, the larger value counts.
             if let ahead = state.ahead, ahead >= behind { return Double(ahead) / 1000 }
             return state.behind.map { -Double($0) / 1000 }
         }

@@ -34,8 +34,8 @@ public struct StandardErrorLogHandler: LogHandler {
         self.write = write
     }
 
-    /// Makes every `Logger(label:)` of the process use this handler. Must be called once, before the first logger
-    /// exists.
+    /// Makes every `Logger(label:)` of the process use this handler. The process must call this once, before its first
+    /// logger exists.
     public static func bootstrap(format: LogFormat, level: LogLevelSwitch) {
         LoggingSystem.bootstrap { StandardErrorLogHandler(label: $0, format: format, level: level) }
     }
@@ -54,7 +54,7 @@ public struct StandardErrorLogHandler: LogHandler {
         var all = metadata
         if let provided = metadataProvider?.get() { all.merge(provided) { _, new in new } }
         if let error = event.error { all[LogKey.error.rawValue] = "\(error)" }
-        // The metadata of the line overrides that of the logger.
+        // The metadata of the line overrides the metadata of the logger.
         if let own = event.metadata { all.merge(own) { _, new in new } }
         let line = LogLine(
             time: now(), level: event.level, label: label, message: event.message.description, metadata: all)

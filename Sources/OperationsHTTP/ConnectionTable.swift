@@ -5,7 +5,7 @@ import Operations
 import Synchronization
 
 /// The connections of an HTTP server. The server closes a connection that is silent or slow for too long. If there are
-/// `maximum` connections, a new one replaces the connection that has been silent for longest.
+/// `maximum` connections, a new connection replaces the connection that has been silent for longest.
 final class ConnectionTable: Sendable {
     /// The most connections at once.
     static let maximum = 256
@@ -26,7 +26,7 @@ final class ConnectionTable: Sendable {
         var hasAsked = false
         /// The time at which the request under way began; nil between requests.
         var requestSince: Double?
-        /// The time of the answer with `Connection: close`; nil before it.
+        /// The time of the answer with `Connection: close`; nil before this answer.
         var answeredLastAt: Double?
     }
 
@@ -44,7 +44,7 @@ final class ConnectionTable: Sendable {
     var count: Int { entries.withLock(\.count) }
 
     /// Adds a connection. Times are monotonic seconds.
-    /// - Returns: true if the new connection replaced another one.
+    /// - Returns: true if the new connection replaced an older connection.
     @discardableResult
     func add(_ channel: any Channel, now: Double) -> Bool {
         let evicted = entries.withLock { entries -> (any Channel)? in

@@ -1,7 +1,7 @@
 import Operations
 import ServiceLifecycle
 
-/// A service that has to run until the process shuts down. If it ends earlier, that is an error.
+/// A service that has to run until the process shuts down. An earlier end is an error.
 package struct EndlessService<Body: Service>: Service {
     let part: EndlessPart
     let service: Body

@@ -6,7 +6,7 @@ import NIOCore
 import Operations
 import Synchronization
 
-/// An HTTP server that limits the number of connections, and closes silent and slow ones.
+/// An HTTP server that limits the number of connections, and closes silent and slow connections.
 package struct GuardedServer: Sendable {
     /// The seconds between two log lines about closed connections.
     private static let floodLineSeconds = 60.0
@@ -39,7 +39,7 @@ package struct GuardedServer: Sendable {
 
     /// Serves until graceful shutdown or cancellation. Throws `OperationsServerError` if it cannot listen.
     package func run(_ router: Router<BasicRequestContext>) async throws {
-        // Hummingbird logs its start at info. That would repeat this server's line.
+        // Hummingbird logs its start at info. Such a line would repeat this server's line.
         var serverLogger = logger
         serverLogger.logLevel = max(logger.logLevel, .notice)
         let bound = Bound()

@@ -6,8 +6,8 @@ import NIOCore
 import Operations
 public import ServiceLifecycle
 
-/// The HTTP server to which Apple posts notifications. Anybody who can reach it may post. receiptd trusts only a body
-/// that Apple has signed.
+/// The HTTP server to which Apple posts notifications. Anybody who can reach the server may post. receiptd trusts only
+/// a body that Apple has signed.
 public struct IntakeServer: Service {
     /// The most bytes of a body. Apple's notifications have about a tenth of this.
     public static let maximumBodyBytes = 256 * 1024
@@ -46,7 +46,7 @@ public struct IntakeServer: Service {
         let router = Router(options: .autoGenerateHeadEndpoints)
         router.addProbes(metrics: metrics, health: health)
         router.post("app-store-notifications") { [take] request, _ in try await Self.answer(to: request, take) }
-        // Anybody who opens the address in a browser reads what it is for.
+        // The answer tells somebody who opens the address in a browser that Apple posts here.
         for method: HTTPRequest.Method in [.get, .put, .patch, .delete] {
             router.on("app-store-notifications", method: method) { _, _ in Self.onlyPosted }
         }
@@ -72,7 +72,8 @@ public struct IntakeServer: Service {
         }
     }
 
-    /// The answer to a body that is too large. It closes the connection, because the server does not read the rest.
+    /// The answer to a body that is too large. The server then closes the connection, because it does not read the rest
+    /// of the body.
     private static var tooLarge: Response {
         var response = text("the body is longer than \(maximumBodyBytes) bytes", .contentTooLarge)
         response.headers[.connection] = "close"

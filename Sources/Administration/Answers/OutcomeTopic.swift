@@ -41,7 +41,7 @@ package struct OutcomeTopic: Sendable {
     /// Reads events, in order within each partition.
     /// - Parameters:
     ///   - follow: true to read new events too, until `body` returns false.
-    ///   - body: runs on a thread that it may block. Returns true to continue.
+    ///   - body: gets each event, on a thread that it may block. Returns true to continue.
     package func read(
         from start: Start, follow: Bool, _ body: @escaping @Sendable (Step) throws -> Bool
     ) async throws {
@@ -54,8 +54,8 @@ package struct OutcomeTopic: Sendable {
     ) async throws -> Value {
         try await blocking {
             var properties = properties
-            // The last records of a log may be transaction markers, which librdkafka does not deliver. Only this event
-            // shows that the log ends there.
+            // The last records of a log may be transaction markers, which librdkafka does not deliver. Only
+            // librdkafka's event about the partition's end then shows that the log ends there.
             properties["enable.partition.eof"] = "true"
             let recorder = TroubleRecorder()
             do {
@@ -111,8 +111,8 @@ package struct OutcomeTopic: Sendable {
         }
     }
 
-    /// Returns the offset of each partition to begin at; nil to begin with the earliest records. Leaves out a partition
-    /// that has no record since the time of `start`.
+    /// Returns the offset at which to begin in each partition; nil to begin with the earliest records. Leaves out a
+    /// partition that has no record since the time of `start`.
     private func offsets(
         _ start: Start, of partitions: [TopicPartition], _ consumer: KafkaConsumer
     ) throws(KafkaError) -> [TopicPartition: Int64]? {

@@ -59,8 +59,8 @@ package struct CheckUp: Sendable {
         for check in await NotificationCheck(settings, secrets).all(catalog) { tell(Line(check.name, check.result)) }
     }
 
-    /// The line about the root certificates. It names a root that is not Apple's, so that an operator sees a test's
-    /// root in production.
+    /// The line about the root certificates. It reports roots that are not Apple's, so that an operator notices a
+    /// test's root in production.
     private var roots: CheckFinding {
         guard let file = settings.apple.rootCertificatesFile else { return CheckFinding("Apple's") }
         let foreign = settings.apple.foreignRoots

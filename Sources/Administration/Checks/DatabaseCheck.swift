@@ -5,7 +5,7 @@ import ReceiptdConfiguration
 
 /// Checks that PostgreSQL answers, and that this release can read its schema and catalog.
 package enum DatabaseCheck {
-    /// - Returns: the check's line, and the catalog; nil if there is none that this release can read.
+    /// - Returns: the check's line, and the catalog; nil if there is no catalog that this release can read.
     package static func run(
         _ database: DatabaseSettings
     ) async -> (result: Result<CheckFinding, CheckFailure>, catalog: Catalog?) {

@@ -8,7 +8,7 @@ package struct KafkaCheck: Sendable {
     /// reply.
     private static let questionMilliseconds: Int32 = 1_000
     /// The time limit of the request for the topics' `cleanup.policy`. A broker without a controller never replies to
-    /// it.
+    /// this request.
     private static let configurationMilliseconds: Int32 = 3_000
     /// The time limit for the replies to the first fetch from every partition.
     private static let fetchSeconds = 10.0
@@ -57,8 +57,8 @@ package struct KafkaCheck: Sendable {
                 }
             }
         }
-        // After a restore of the database a worker reads the events that it published before. For that it joins no
-        // group.
+        // After a restore of the database, a worker reads the events that it published before. It joins no group for
+        // this reading.
         if let partitions = partitions[kafka.outcomesTopic], let fault = try read(partitions, with: consumer) {
             faults.append("topic \(kafka.outcomesTopic): \(fault)")
         }
@@ -110,8 +110,8 @@ package struct KafkaCheck: Sendable {
     }
 
     /// Reads the group's committed offsets, commits them unchanged, and returns their number. A group with members
-    /// refuses the commit of a client that is no member. The broker checks the client's right to the group before that,
-    /// so a refusal for this reason is no fault.
+    /// refuses the commit of a client that is no member. Such a refusal is no fault, because the broker has checked the
+    /// client's right to the group before.
     private func offsets(
         _ partitions: [TopicPartition], group: String, _ properties: KafkaProperties, _ recorder: TroubleRecorder
     ) -> Result<Int, CheckFailure> {
@@ -130,7 +130,7 @@ package struct KafkaCheck: Sendable {
         }
     }
 
-    /// Reads committed offsets. Without the right to the group the client never finds the group's broker. librdkafka
+    /// Reads committed offsets. A client without the right to the group never finds the group's broker. librdkafka then
     /// gives the reason only as an event of `poll`.
     private static func marks(
         of partitions: [TopicPartition], by member: KafkaConsumer
@@ -149,8 +149,8 @@ package struct KafkaCheck: Sendable {
         }
     }
 
-    /// Returns the reason why the client may not write; nil if it may. An idempotent producer first asks Kafka for its
-    /// producer id, and gets none if it may write to no topic.
+    /// Returns the reason why the client may not write; nil if the client may. An idempotent producer first asks Kafka
+    /// for its producer id, and gets none if it may write to no topic.
     private func writing(_ properties: KafkaProperties, _ recorder: TroubleRecorder) throws -> String? {
         let producer = try KafkaProducer(properties: properties, log: recorder.note)
         defer { producer.close() }

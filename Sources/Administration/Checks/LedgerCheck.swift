@@ -3,7 +3,7 @@ import Postgres
 import ReceiptdConfiguration
 
 /// Checks that the role of `DATABASE_URL` may run each statement of a worker. The check runs the statements in an SQL
-/// transaction, and rolls it back.
+/// transaction that it rolls back.
 package enum LedgerCheck {
     package static func run(_ database: DatabaseSettings) async -> Result<String, CheckFailure> {
         do {

@@ -5,8 +5,8 @@ import Kafka
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Asks Apple for a test notification of each app, and waits until the notifications topic has it. That checks the
-/// address in App Store Connect, `receiptd intake` and the topic together.
+/// Asks Apple for a test notification of each app, and waits until the notifications topic has it. So one check covers
+/// the address in App Store Connect, `receiptd intake` and the topic.
 package struct NotificationCheck: Sendable {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 
@@ -42,7 +42,8 @@ package struct NotificationCheck: Sendable {
         }
         let topic = NotificationTopic(kafka: settings.kafka, proofs: ProofReader(roots: settings.apple.roots))
         do {
-            // The end offsets are read before the requests to Apple, so that Apple's notifications come after them.
+            // The check reads the end offsets before it sends the requests to Apple, so that Apple's notifications come
+            // after these offsets.
             let ends = try await topic.ends()
             var asked: [Asked] = []
             for app in apps { asked += await ask(of: app) }
@@ -95,7 +96,7 @@ package struct NotificationCheck: Sendable {
                         + "\(seconds) s: \(tries)"))
         case .refused(StoreErrorCode.noNotificationURL):
             let words = "no notification address is set in App Store Connect (4040007)"
-            // A studio may do without notifications from the sandbox.
+            // A studio may do without notifications from the sandbox, so this is no failure there.
             return asked.test.environment == .sandbox
                 ? .success(words) : .failure(CheckFailure(words, code: CommandFailure.wrongSettings))
         case .refused(let code): return .failure(CheckFailure("Apple sends no test notification (\(code))"))
@@ -106,8 +107,8 @@ package struct NotificationCheck: Sendable {
         }
     }
 
-    /// Returns a sentence about Apple's tries to deliver the notification. It shows whether Apple or `receiptd intake`
-    /// failed to deliver it.
+    /// Returns a sentence about Apple's tries to deliver the notification. The sentence shows whether Apple or
+    /// `receiptd intake` failed to deliver it.
     private func words(of token: String, _ asked: Asked) async -> String {
         guard case .answered(let attempts) = await asked.client.testNotificationStatus(token, asked.context) else {
             return "Apple does not say why"

@@ -31,7 +31,7 @@ struct NotificationTopic: Sendable {
         }
     }
 
-    /// Returns those of the wanted notifications that arrive within `seconds`. Returns early once all have arrived.
+    /// Returns the wanted notifications that arrive within `seconds`. Returns early once all have arrived.
     func wait(
         for wanted: Set<TestNotification>, from starts: [TopicPartition: Int64], seconds: Int
     ) async throws -> Set<TestNotification> {
@@ -57,8 +57,8 @@ struct NotificationTopic: Sendable {
 
     private var properties: KafkaProperties { KafkaClientProperties(settings: kafka).consumer }
 
-    /// Returns the test notification in a record. Nil if the record has another notification, or one without Apple's
-    /// signature.
+    /// Returns the test notification in a record. Nil if the record has another notification, or a notification without
+    /// Apple's signature.
     private static func test(in record: ConsumerRecord, _ proofs: ProofReader) -> TestNotification? {
         guard let value = record.value, case .read(let notification) = proofs.parse(notification: value),
             notification.type == "TEST", let bundleID = notification.bundleID,

@@ -14,13 +14,13 @@ final class ReachNote: AppleObserver {
         cause.withLock { $0 = told }
     }
 
-    /// Returns a sentence about the failed request. If there was no answer at all, it names host, port and the system's
-    /// error.
+    /// Returns a sentence about the failed request. If there was no answer at all, the sentence names the host, the
+    /// port and the system's error.
     func words(_ trouble: AppleAnswer.Trouble) -> String {
         cause.withLock { $0 } ?? "no answer that can be used (\(trouble.kind.rawValue))"
     }
 
-    /// Returns `host:port` of a URL, or the whole URL if it has no host.
+    /// Returns `host:port` of a URL, or the whole URL if the URL has no host.
     private static func place(in url: String) -> String {
         guard let parts = URLComponents(string: url), let host = parts.host else { return url }
         return "\(host):\(parts.port ?? (parts.scheme?.lowercased() == "http" ? 80 : 443))"

@@ -32,7 +32,7 @@ package enum ServerAPICheck {
         let setting = credentials.privateKeySetting
         if let fault = SharedSecretCheck.fault(of: setting, secrets) { return .failure(fault) }
         let note = ReachNote()
-        // The settings of Production and the sandbox get one address, so that the client asks only there.
+        // The settings of Production and the sandbox get one address, so that the client asks only at this address.
         var one = settings.apple.client
         let address = environment == .production ? one.serverAPIProductionURL : one.serverAPISandboxURL
         one.serverAPIProductionURL = address
@@ -80,8 +80,8 @@ package enum ServerAPICheck {
     }
 
     /// Returns a sentence about the notification history. Apple keeps a history of the notifications that it tried to
-    /// send. Without an address it sends none. That does not fail the check, because receiptd grants purchases without
-    /// notifications.
+    /// send. For an app without an address, Apple sends no notification. A missing address does not fail the check,
+    /// because receiptd grants purchases without notifications.
     private static func historyLine(_ client: ServerAPIClient, _ context: StoreQueryContext) async -> String {
         let now = WallClock.now
         let window = NotificationHistoryWindow(from: now.adding(milliseconds: -historyMilliseconds), to: now)

@@ -9,7 +9,7 @@ import ReceiptdConfiguration
 package enum SharedSecretCheck {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 
-    /// A text that is no receipt. Apple answers that without a look at the secret.
+    /// A text that is no receipt. Apple answers a request with this text without a look at the secret.
     private static let noReceipt = "AAAA"
 
     package static func all(_ catalog: Catalog, _ settings: Settings, _ secrets: SecretSource) async -> [Line] {
@@ -39,7 +39,7 @@ package enum SharedSecretCheck {
         }
     }
 
-    /// Returns a stored receipt with a subscription, because only for such a receipt Apple checks the secret. Nil if
+    /// Returns a stored receipt with a subscription, because Apple checks the secret only for such a receipt. Nil if
     /// PostgreSQL has none, or if this role may not read it.
     private static func storedReceipt(of app: BundleID, _ database: DatabaseSettings) async -> String? {
         let stored = try? await withDatabase(database) { pool in

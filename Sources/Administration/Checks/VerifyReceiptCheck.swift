@@ -18,7 +18,7 @@ package enum VerifyReceiptCheck {
     private static func ask(
         _ address: String, _ apple: ReceiptdConfiguration.AppleSettings
     ) async -> Result<String, CheckFailure> {
-        // The settings of Production and the sandbox get one address, so that the client asks only there.
+        // The settings of Production and the sandbox get one address, so that the client asks only at this address.
         var one = apple.client
         one.productionURL = address
         one.sandboxURL = address

@@ -23,7 +23,7 @@ package struct DeadLetterFilter: Sendable {
         (self.since, self.until) = (since, until)
     }
 
-    /// The filter as the text of a row of `console_changes`.
+    /// The filter as text for a row of `console_changes`.
     var subject: String {
         ConsoleChanges.subject(
             bundleID: bundleID, reason: reason?.rawValue,

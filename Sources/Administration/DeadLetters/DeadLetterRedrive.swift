@@ -6,8 +6,8 @@ import Pipeline
 import ReceiptdConfiguration
 import Synchronization
 
-/// Publishes dead letters again on the topics that they came from, and notes in PostgreSQL the letters and the
-/// operator's name. Skips a letter that would only become a dead letter again.
+/// Publishes dead letters again on the topics that they came from. Notes the letters and the operator's name in
+/// PostgreSQL. Skips a letter that would only become a dead letter again.
 package struct DeadLetterRedrive {
     /// The most records handed to librdkafka before the redrive waits for their acknowledgements.
     private static let window = 500
@@ -23,7 +23,7 @@ package struct DeadLetterRedrive {
     package struct Options: Sendable {
         /// The most letters to publish; nil for all.
         var limit: Int?
-        /// True to publish also the records that were published again before.
+        /// True to publish also records that an earlier redrive has published.
         var again: Bool
         var dryRun: Bool
 
@@ -52,7 +52,7 @@ package struct DeadLetterRedrive {
         var cut = 0
         var foreign = 0
         var stillDead = 0
-        /// The fault of one of the letters that would be dead letters again.
+        /// The fault of one of the letters that would become dead letters again.
         var example = ""
         var isDryRun = false
 
@@ -93,7 +93,7 @@ package struct DeadLetterRedrive {
             return .place(place)
         }
         var ending = Ending(isDryRun: options.dryRun)
-        // One record may be in the dead-letter topic twice. The set publishes it once.
+        // The dead-letter topic may have one record twice. The set makes the redrive publish the record once.
         var places: Set<RedrivenStore.Place> = []
         for one in found {
             switch one {
@@ -145,8 +145,8 @@ package struct DeadLetterRedrive {
         if let failure { throw failure }
     }
 
-    /// The letters that are being published. One thread at a time uses the batch, and may block. The producer's thread
-    /// reports deliveries.
+    /// The letters that the redrive is publishing. One thread at a time adds letters and waits, and may block. The
+    /// producer's thread reports deliveries.
     private final class Batch: Sendable {
         private struct State {
             var due: Set<RedrivenStore.Place>

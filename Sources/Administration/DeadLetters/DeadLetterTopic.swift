@@ -12,7 +12,7 @@ package struct DeadLetterTopic {
         self.settings = settings
     }
 
-    /// Returns the values that `body` makes of the records, without nils. It calls `body` for one record at a time, in
+    /// Calls `body` for each record, and returns the values that are not nil. Calls `body` for one record at a time, in
     /// order within each partition, on a thread that `body` may block. Throws a failure with exit code 69 if Kafka
     /// cannot be read.
     package func compactMap<Value: Sendable>(

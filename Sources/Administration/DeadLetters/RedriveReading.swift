@@ -23,8 +23,8 @@ package struct RedriveReading: Sendable {
         self.catalog = catalog
     }
 
-    /// Returns the dead letter that the record would become; nil if a worker could read the record. The worker's work
-    /// on it may still fail.
+    /// Returns the dead letter that the record would become; nil if a worker could read the record. A worker may still
+    /// fail to process a record that it can read.
     /// - Parameter topic: the topic that the record came from.
     func refusal(of record: ConsumerRecord, from topic: String) -> DeadLetter? {
         let signatures = record.headers.filter { $0.name == RecordSignature.headerName }.compactMap(\.value)

@@ -12,8 +12,8 @@ package struct UnreadableRelease: Sendable {
     private let store: HoldAdministration
     private let filter: HoldFilter
 
-    /// Returns nil unless the filter names one transaction that is held because a field cannot be read. Must be called
-    /// before the release. Throws a `PostgresError`.
+    /// Returns nil unless the filter names one transaction that is held because a field cannot be read. The caller must
+    /// make this value before the release. Throws a `PostgresError`.
     package init?(of chosen: HoldFilter, in store: HoldAdministration) async throws {
         guard let transaction = chosen.id else { return nil }
         filter = HoldFilter(id: transaction, reason: .unreadableTransaction, playerID: chosen.playerID)
@@ -21,8 +21,8 @@ package struct UnreadableRelease: Sendable {
         guard try await store.count(filter).all > 0 else { return nil }
     }
 
-    /// Waits until a worker has decided. Returns the reason why the purchase stays held. Returns nil if it is no longer
-    /// held, or if no worker decided within `decisionSeconds`.
+    /// Waits until a worker has decided. Returns the reason why the purchase stays held. Returns nil if the purchase is
+    /// no longer held, or if no worker decided within `decisionSeconds`.
     package func end() async throws -> String? {
         let end = WallClock.monotonicSeconds + Self.decisionSeconds
         while WallClock.monotonicSeconds < end {

@@ -1,6 +1,7 @@
 /// One line of a CSV file (RFC 4180, without line breaks in fields).
 enum CSVLine {
-    /// Returns the fields of a line. Nil if a quotation mark is not closed, or if text follows a closed one.
+    /// Returns the fields of a line. Nil if a quotation mark is not closed, or if text follows a closing quotation
+    /// mark.
     static func fields(_ line: [UInt8]) -> [[UInt8]]? {
         var fields: [[UInt8]] = []
         var index = 0
@@ -12,7 +13,7 @@ enum CSVLine {
                     guard index < line.count else { return nil }
                     if line[index] == UInt8(ascii: "\"") {
                         index += 1
-                        // Two quotation marks in a quoted field stand for one.
+                        // Two quotation marks in a quoted field stand for one quotation mark.
                         guard index < line.count, line[index] == UInt8(ascii: "\"") else { break }
                     }
                     field.append(line[index])

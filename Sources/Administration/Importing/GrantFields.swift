@@ -5,7 +5,7 @@ import ReceiptdConfiguration
 
 /// The texts of one row of the file, by column, and the grant that they make.
 struct GrantFields {
-    /// The most Unicode scalars of a name. A player id has a lower limit.
+    /// The most Unicode scalars of a name. The limit of a player id is lower.
     static let maximumNameScalars = 255
     static let maximumPlayerScalars = 128
     static let columns: Set<String> = [
@@ -14,7 +14,7 @@ struct GrantFields {
         "web_order_line_item_id",
     ]
     static let required = ["transaction_id", "player_id", "bundle_id", "product_id"]
-    /// The submission id of a grant for which the file names none, because PostgreSQL requires one.
+    /// The submission id of a grant without a submission id in the file, because PostgreSQL requires one.
     static let unnamedSubmission: Identifier = "import"
 
     struct Fault: Error, Equatable {

@@ -16,9 +16,8 @@ package struct AppleOrder: Sendable {
         (self.settings, self.secrets, self.pool) = (settings, secrets, pool)
     }
 
-    /// Returns the order's transactions. It asks Apple for each app with `server_api`, until Apple knows the order.
-    /// Throws a `CommandFailure` if Apple knows the order in no app, or did not answer for some app. Throws a
-    /// `PostgresError`.
+    /// Returns the order's transactions. Asks Apple for each app with `server_api`, until Apple knows the order. Throws
+    /// a `CommandFailure` if Apple knows the order in no app, or did not answer for some app. Throws a `PostgresError`.
     package func transactions(of order: String) async throws -> [NotifiedTransaction] {
         let catalog = try await StoredCatalog.latest(in: CatalogStore(pool: pool))
         let apps = catalog.map { Array($0.apps.values) } ?? []
@@ -56,7 +55,7 @@ package struct AppleOrder: Sendable {
         throw failure ?? CommandFailure("Apple knows no order \(ShownText.quoted(order)) of any app", code: 1)
     }
 
-    /// Returns a sentence with Apple's state of a transaction, which `inspect` prints beside the ledger's state.
+    /// Returns a sentence with the transaction's state at Apple, which `inspect` prints beside the ledger's state.
     package static func sentence(_ transaction: NotifiedTransaction) -> String {
         let purchase = transaction.purchase
         let refunded = purchase.cancelledAt.map { "; Apple refunded it at \($0.rfc3339)" } ?? ""

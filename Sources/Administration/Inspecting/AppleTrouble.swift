@@ -7,7 +7,7 @@ import ReceiptdConfiguration
 /// Finds the time since which Apple has answered nothing, from the workers' counts in PostgreSQL.
 enum AppleTrouble {
     /// The number of last minutes in which a failed request counts as present trouble. A worker stores the counts of a
-    /// minute after its end, and up to a minute later.
+    /// minute up to a minute after that minute's end.
     private static let newestMinutes = 3
 
     /// The results of the requests to one of Apple's endpoints, by minute.

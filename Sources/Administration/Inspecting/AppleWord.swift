@@ -12,7 +12,7 @@ import ReceiptdConfiguration
 package enum AppleWord {
     private static let metrics = ["receiptd_apple_circuit_open", "receiptd_misconfigured", "receiptd_apple_down"]
 
-    /// Returns a line for each known cause. A line also says if the worker reports no trouble, or cannot be asked.
+    /// Returns a line for each known cause. If the worker reports no trouble, or does not answer, a line says so.
     package static func lines(_ http: HTTPSettings, in pool: PostgresPool) async -> [String] {
         var lines: [String] = []
         do {
@@ -58,7 +58,7 @@ package enum AppleWord {
 }
 
 /// Sends one GET over HTTP/1.0, to a worker's own page. Each wait on the socket ends after 2 s. Reading the response
-/// ends after 5 s.
+/// ends after 5 s in all.
 enum PlainHTTP {
     private static let seconds = 2
     private static let totalSeconds = 5.0

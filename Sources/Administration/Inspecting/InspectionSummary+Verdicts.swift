@@ -5,7 +5,7 @@ import ReceiptdConfiguration
 
 /// Makes a sentence of each row that PostgreSQL has about a purchase or a submission.
 extension InspectionSummary {
-    /// The sentences about waiting purchases, then those about granted ones, then those about refused ones.
+    /// The sentences, first about waiting purchases, then about granted purchases, then about refused purchases.
     var verdicts: [String] {
         told(rows("parked"), of: "parked", Self.parked, more: "more parked submissions")
             + told(rows("holds"), of: "holds", Self.held, more: "more held purchases")

@@ -48,7 +48,7 @@ package struct KafkaFindings: Sendable {
     package var waiting: [Waiting] = []
     var answers: [Answer] = []
     var looks: [Look] = []
-    /// The reason why the search in Kafka is incomplete; nil if it is complete.
+    /// The reason why the search in Kafka is incomplete; nil if the search is complete.
     var fault: String?
 
     /// Makes the findings for a command that does not search Kafka.
@@ -70,7 +70,7 @@ package struct KafkaFindings: Sendable {
         }
     }
 
-    /// Returns the rejections that the rows do not contain.
+    /// Returns the rejections whose events are not among the rows.
     func untold(outcomes: [JSONValue]) -> [Answer] {
         let known = Set(outcomes.compactMap { $0["event_id"]?.string })
         return answers.filter { !known.contains($0.eventID) }

@@ -4,8 +4,8 @@ import Kafka
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Searches Kafka for an id that PostgreSQL may not know. It reads the submissions that workers may not have finished,
-/// and the newest events. It stops at a number of records and at a time limit.
+/// Searches Kafka for an id that PostgreSQL may not know. Reads the submissions that workers may not have finished, and
+/// the newest events. Stops at a number of records and at a time limit.
 package struct KafkaSearch: Sendable {
     /// The default number of records to read in each partition. In the partitions of the players, the search reads ten
     /// times as many events.
@@ -68,7 +68,7 @@ package struct KafkaSearch: Sendable {
         return (known.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
     }
 
-    /// Searches from the group's committed offset on. Earlier records are answered.
+    /// Searches the submissions from the group's committed offset on. All earlier submissions have their answers.
     private func searchSubmissions(_ scan: inout RecordScan, _ findings: inout KafkaFindings) throws(KafkaError) {
         let topic = settings.submissionsTopic
         let partitions = try partitions(of: topic, scan)
@@ -104,8 +104,8 @@ package struct KafkaSearch: Sendable {
                 isComplete: unread.isEmpty && stretches.allSatisfy { $0.value.upperBound == ends[$0.key] }))
     }
 
-    /// Searches the newest events in the partitions of the known players. It also searches the partition whose player
-    /// id would be the searched id. It searches all other partitions only if nothing was found yet.
+    /// Searches the newest events in the partitions of the known players. Also searches the partition of a player whose
+    /// id would be the searched id. Searches all other partitions only if nothing was found yet.
     private func searchEvents(
         _ scan: inout RecordScan, isKnown: Bool, players known: [String], _ findings: inout KafkaFindings
     ) throws(KafkaError) {
@@ -113,7 +113,7 @@ package struct KafkaSearch: Sendable {
         let partitions = try partitions(of: topic, scan)
         guard !partitions.isEmpty else { return }
         let own = TopicPartition(topic: topic, partition: RecordPartition.of(id.key, count: partitions.count))
-        // A waiting submission names its player.
+        // A waiting submission also names its player.
         let names = known + findings.waiting.map(\.playerID)
         let players = Set(names.map { RecordPartition.of(Array($0.utf8), count: partitions.count) })
         var first = Set(players.map { TopicPartition(topic: topic, partition: $0) })

@@ -20,8 +20,8 @@ struct RecordScan {
 
     init(properties: KafkaProperties, deadline: ContinuousClock.Instant) throws(KafkaError) {
         var properties = properties
-        // The last records may be transaction markers, which librdkafka does not deliver. Only this event shows that
-        // the log ends there.
+        // The last records may be transaction markers, which librdkafka does not deliver. Only librdkafka's event about
+        // the partition's end then shows that the log ends there.
         properties["enable.partition.eof"] = "true"
         consumer = try KafkaConsumer(properties: properties, log: { _ in })
         self.deadline = deadline

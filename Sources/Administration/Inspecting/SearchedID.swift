@@ -5,7 +5,7 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// An id to find in records. Where possible it is found without parsing them.
+/// An id to find in records. The search parses a record only if the record may have the id.
 package struct SearchedID: Sendable {
     let text: String
     private let bytes: [UInt8]
@@ -29,10 +29,10 @@ package struct SearchedID: Sendable {
 
     var key: [UInt8] { bytes }
 
-    /// Returns the submission in a record if it has the id; nil otherwise.
+    /// Returns the submission in a record if the submission has the id; nil otherwise.
     func submission(in record: ConsumerRecord) -> Submission? {
         guard let value = record.value else { return nil }
-        // A transaction id may be inside of the proof, which is encoded.
+        // A transaction id may be inside of the proof. The proof is encoded, so the record's bytes do not show the id.
         guard isTransaction || !isPlain || record.key == bytes || Self.holds(value, bytes) else { return nil }
         guard case .submission(let submission) = SubmissionDecoder().decode(value, signatureHeaders: []) else {
             return nil
@@ -52,7 +52,7 @@ package struct SearchedID: Sendable {
         return (parsed?.content?.purchases ?? []).contains { $0.transactionID == id || $0.originalTransactionID == id }
     }
 
-    /// Returns the rejection in a record of the outcomes topic if it has the id; nil otherwise.
+    /// Returns the rejection in a record of the outcomes topic if the rejection has the id; nil otherwise.
     func answer(in record: ConsumerRecord) -> KafkaFindings.Answer? {
         guard let value = record.value, !isPlain || record.key == bytes || Self.holds(value, bytes),
             let event = try? JSONParser.parse(value).value,

@@ -8,7 +8,7 @@ package enum ProofFile {
 
     /// Reads the whole file.
     /// - Parameter path: the file; "-" for standard input.
-    /// - Throws: `CommandFailure` if it cannot be read, or is larger than `maximumSize`.
+    /// - Throws: `CommandFailure` if the file cannot be read, or is larger than `maximumSize`.
     package static func read(_ path: String) throws -> [UInt8] {
         let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
         let data: Data

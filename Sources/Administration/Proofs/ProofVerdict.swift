@@ -71,8 +71,8 @@ package struct ProofVerdict: Sendable {
                 Purchase(transactionID: one.purchase.transactionID, outcome: "rejected", reason: reason)
             }
         }
-        // The contract's `outcome` of a submission comes from a granted purchase, else from a held one, else from the
-        // newest.
+        // The contract takes the `outcome` of a submission from a granted purchase. Without a granted purchase, it
+        // takes the outcome from a held purchase. Otherwise it takes the outcome from the newest purchase.
         let decisive =
             purchases.first { $0.outcome == "granted" } ?? purchases.last { $0.outcome == "held" } ?? purchases.last
         self.init(

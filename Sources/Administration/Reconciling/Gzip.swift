@@ -19,7 +19,7 @@ enum Gzip {
         var input = packed
         var position = 0
         var unpacked: [UInt8] = []
-        // A gzip file may have several members, one after another.
+        // A gzip file may have several members, one after the other.
         repeat {
             try unpackMember(&input, from: &position, limit: limit, into: &unpacked)
         } while input.dropFirst(position).starts(with: magic)

@@ -18,7 +18,7 @@ package enum Money {
         return isNegative ? -amount : amount
     }
 
-    /// Returns the text; nil if it is no ISO 4217 code.
+    /// Returns the text; nil if the text is no ISO 4217 code.
     static func currency(_ text: String) -> String? {
         text.utf8.count == 3 && text.utf8.allSatisfy { (0x41...0x5A).contains($0) } ? text : nil
     }

@@ -15,7 +15,7 @@ package struct Reconciliation: Equatable {
         package var difference: Int64 { granted - revoked - sold }
     }
 
-    /// A product's money in one currency. It is only an indication: Apple says that the prices that it signs are not
+    /// A product's money in one currency. It is only an indication: Apple says that the prices in signed data are not
     /// for reconciliation.
     package struct MoneyRow: Equatable {
         package let productID: String

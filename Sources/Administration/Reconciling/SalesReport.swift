@@ -33,7 +33,7 @@ package struct SalesReport: Equatable {
         let currency: String
     }
 
-    /// The faults of a report, each with its line. They quote only names of columns.
+    /// The faults of a report, each with its line. The messages quote only names of columns.
     package struct Faults: Error, Equatable {
         package let messages: [String]
     }
@@ -76,7 +76,8 @@ package struct SalesReport: Equatable {
         }
     }
 
-    /// Adds a report of other days. Throws if both reports have a day in common, because its units would count twice.
+    /// Adds a report of other days. Throws if both reports have a day in common, because the units of that day would
+    /// count twice.
     package mutating func add(_ other: SalesReport) throws(Faults) {
         for (one, next) in Self.overlaps((periods + other.periods).sorted()) {
             throw Faults(messages: ["covers \(Self.text(one, next)), as another report does"])

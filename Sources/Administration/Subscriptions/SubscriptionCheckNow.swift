@@ -19,7 +19,8 @@ package struct SubscriptionCheckNow {
         self.pool = pool
     }
 
-    /// Returns the number of events. Throws a `CommandFailure` if Apple could not be asked, and a `PostgresError`.
+    /// Checks the subscription, and returns the number of events. Throws a `CommandFailure` if Apple could not be
+    /// asked. Throws a `PostgresError`.
     package func run(_ original: StoreTransactionID) async throws -> Int {
         let store = PostgresSubscriptions(pool: pool)
         guard let leased = try await store.lease(original) else {
@@ -28,7 +29,7 @@ package struct SubscriptionCheckNow {
         do {
             return try await ask(of: leased, in: store)
         } catch {
-            // If this fails too, the lease ends by itself after two minutes. `error` says why the check failed.
+            // If this call fails too, the lease ends by itself after two minutes. `error` says why the check failed.
             try? await store.endLease(of: leased)
             throw error
         }
@@ -47,8 +48,8 @@ package struct SubscriptionCheckNow {
         case .found(let findings):
             let events = try await store.settle(
                 SubscriptionCheck(leased, findings, at: WallClock.now), catalog: catalog)
-            // The result is stored. If this fails, a worker's sweep of the outbox publishes the events some seconds
-            // later.
+            // PostgreSQL has the result. If the handover fails, a worker's sweep of the outbox publishes the events
+            // some seconds later.
             try? await pool.run { try HandOverEvents.run(events.map(\.eventID), in: $0) }
             return events.count
         case .nothingToAskWith:

@@ -20,7 +20,7 @@ package enum InspectionText {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Returns Apple's sentence and the ledger's findings about each transaction of an order.
+    /// Returns JSON with Apple's sentence and the ledger's findings about each transaction of an order.
     package static func json(order: String, _ found: [(apple: String, summary: InspectionSummary)]) -> String {
         var json = JSONWriter(capacity: 4096)
         json.beginObject()
@@ -38,8 +38,8 @@ package enum InspectionText {
     }
 
     /// Returns a table for each kind of row.
-    /// - Parameter width: the number of characters in a terminal's line, to which long values are cut. Nil for a pipe,
-    ///   where nothing is cut.
+    /// - Parameter width: the number of characters in a terminal's line, to which the tables cut long values. Nil for a
+    ///   pipe, where the tables cut nothing.
     package static func tables(_ summary: InspectionSummary, width: Int?) -> String {
         let tables = summary.inspection.sections.filter { !$0.rows.isEmpty }.map { section in
             let columns = columns(section)

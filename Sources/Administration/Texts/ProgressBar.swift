@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes a progress line to standard error if that is a terminal. Each new line replaces the last one.
+/// Writes a progress line to standard error if that is a terminal. Each new line replaces the last line.
 package struct ProgressBar {
     private static let pauseSeconds = 0.1
 
@@ -14,9 +14,9 @@ package struct ProgressBar {
         self.label = label
     }
 
-    /// Writes the line, unless the last one is too recent.
+    /// Writes the line, unless the last line is too recent.
     /// - Parameters:
-    ///   - done: the finished part of `total`, in rows or in bytes of a file, as `total` is.
+    ///   - done: the finished part of `total`, in the unit of `total`: rows, or bytes of a file.
     ///   - count: the number from which the rate follows; nil for `done`.
     package mutating func show(_ done: Int, of total: Int, count: Int? = nil) {
         guard isShown else { return }
@@ -40,13 +40,13 @@ package struct ProgressBar {
 
 /// Makes the text of a progress line: the bar, per cent, the number, the rate, and the time that is left at this rate.
 enum ProgressText {
-    /// The most characters of the bar. On a narrow terminal it has fewer.
+    /// The most characters of the bar. On a narrow terminal the bar is shorter.
     private static let maximumWidth = 30
     private static let minimumWidth = 5
-    /// The seconds before which the line shows no rate, because it would be a guess.
+    /// The seconds before which the line shows no rate, because the rate would be a guess.
     private static let firstSeconds = 0.5
 
-    /// Returns the text.
+    /// Returns the text of the line.
     /// - Parameter width: the most characters; nil for no limit. A narrow width first shortens the bar, then leaves out
     ///   the last parts.
     static func line(_ done: Int, of total: Int, count: Int, seconds: Double, width: Int? = nil) -> String {

@@ -7,12 +7,12 @@ package protocol RowTable {
     static var columns: [String] { get }
     /// The name of the rows in JSON.
     static var name: String { get }
-    /// The text that people get if there is no row.
+    /// The text for people if there is no row.
     static var nothing: String { get }
 
     /// Returns a cell for each of `columns`, without control characters that a terminal would obey.
     static func cells(_ row: Row) -> [String]
-    /// Writes a row as JSON. It does not change identifiers, because JSON escapes control characters.
+    /// Writes a row as JSON. Identifiers stay unchanged, because JSON escapes control characters.
     static func write(_ row: Row, to json: inout JSONWriter)
     /// Returns the last line of a table that does not show every row.
     static func rest(_ shown: Int, of total: Int) -> String

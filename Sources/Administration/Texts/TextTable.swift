@@ -4,8 +4,8 @@ package enum TextTable {
     private static let minimumWidth = 6
 
     /// Returns the lines of the table.
-    /// - Parameter width: the number of characters in a line. If the table needs more, the widest columns are cut. The
-    ///   first column is never cut, because it names the row.
+    /// - Parameter width: the number of characters in a line. If the table needs more, it cuts the widest columns. It
+    ///   never cuts the first column, which names the row.
     package static func lines(_ heading: [String], _ rows: [[String]], width: Int? = nil) -> [String] {
         let cells = [heading] + rows
         var widths = heading.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
@@ -13,7 +13,7 @@ package enum TextTable {
         return cells.map { row in
             row.indices.map { column in
                 let text = row[column].cut(to: widths[column])
-                // The last column is not padded, so that no line ends in blanks.
+                // The last column gets no padding, so that no line ends in blanks.
                 let padding = column == row.count - 1 ? 0 : widths[column] - text.count
                 return text + String(repeating: " ", count: padding)
             }.joined(separator: String(repeating: " ", count: gap))

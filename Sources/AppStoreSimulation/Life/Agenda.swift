@@ -2,9 +2,9 @@
 struct Agenda: Sendable {
     enum Event: Sendable, Hashable {
         case visit(player: Int)
-        /// The period ends whose transaction has this id.
+        /// The end of the period whose transaction has this id.
         case periodEnds(String)
-        /// Apple tries again to charge for a subscription. The id is that of its last paid period.
+        /// Apple's next try to charge for a subscription. The id is that of the last paid period.
         case retry(String)
         case graceEnds(String)
         case giveUp(String)

@@ -4,12 +4,12 @@ import Synchronization
 /// history shows the result of each post.
 public final class NotificationDelivery: Sendable {
     public struct Accidents: Sendable {
-        /// The share of the notifications that are lost, from 0 to 1. The server can find a lost one only in the
-        /// history.
+        /// The share of the notifications that are lost, from 0 to 1. The server can find a lost notification only in
+        /// the history.
         public var lost = 0.0
         public var duplicated = 0.0
         /// The share of the notifications that are posted late, by up to `lateMilliseconds`. Newer notifications
-        /// overtake a late one.
+        /// overtake a late notification.
         public var late = 0.0
         public var lateMilliseconds: Int64 = 2000
         public var seed: UInt64 = 1
@@ -26,7 +26,7 @@ public final class NotificationDelivery: Sendable {
     }
 
     private static let width = 32
-    /// The most tries for one notification, including the first. Apple makes as many, spread over days.
+    /// The most tries for one notification, including the first. Apple also makes six tries, spread over days.
     private static let attempts = 6
 
     private let accidents: Accidents
@@ -36,7 +36,8 @@ public final class NotificationDelivery: Sendable {
     private let state: Mutex<(random: SplitMix64, tally: Tally)>
 
     /// Returns nil if the address is not plain HTTP.
-    /// - Parameter url: the server's address. Nil loses every notification, so that only the history has them.
+    /// - Parameter url: the server's address. If it is nil, no notification is posted, and only the history has the
+    ///   notifications.
     public init?(to url: String?, _ accidents: Accidents = Accidents()) {
         poster = url.flatMap { NotificationPoster(url: $0) }
         guard (url == nil) == (poster == nil) else { return nil }

@@ -5,7 +5,7 @@ import NIOPosix
 
 /// Posts notifications as Apple does: with a new connection for each, and with a limit of some seconds for the answer.
 struct NotificationPoster: Sendable {
-    /// The longest wait for the server's answer. Apple's is some seconds.
+    /// The longest wait for the server's answer. Apple also waits some seconds.
     private static let timeout = TimeAmount.seconds(10)
 
     private let host: String

@@ -1,6 +1,7 @@
 /// The events that the App Store causes.
 extension SimulatedLife {
-    /// Returns the subscription whose newest period has this id; nil if it has a newer period, has ended or is revoked.
+    /// Returns the subscription whose newest period has this id. Returns nil if the subscription has a newer period,
+    /// has ended or is revoked.
     private func subscription(ending id: String, in store: SimulatedStore) -> StoreSubscription? {
         guard let subscription = try? store.subscription(id), subscription.periods.last == id,
             !subscription.hasEnded, !subscription.isRevoked

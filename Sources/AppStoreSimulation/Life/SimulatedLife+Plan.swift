@@ -23,8 +23,8 @@ extension SimulatedLife {
             self.appAppleID = appAppleID
         }
 
-        /// The days for which the App Store tries to charge for a renewal. Apple tries for 60 days. Here they are
-        /// fewer, so that a simulated month shows the end.
+        /// The days for which the App Store tries to charge for a renewal. Apple tries for 60 days. The simulation
+        /// tries for fewer days, so that a simulated month shows the end of the tries.
         static let retryDays = 16.0
 
         /// The app. The ids of its products begin with its bundle id.

@@ -18,7 +18,7 @@ extension SimulatedLife {
         return happened
     }
 
-    /// Performs an action. Returns nothing if the store refuses it.
+    /// Performs an action. Returns an empty list if the store refuses the action.
     func happens(
         _ account: SimulatedAccount, _ text: String, in store: inout SimulatedStore,
         _ act: (inout SimulatedStore) throws(SimulatedStore.Fault) -> Void
@@ -31,7 +31,7 @@ extension SimulatedLife {
         }
     }
 
-    /// Performs an action that gives the player a purchase. Returns nothing if the store refuses it.
+    /// Performs an action that gives the player a purchase. Returns an empty list if the store refuses the action.
     private mutating func buys(
         _ account: SimulatedAccount, _ text: String, in store: inout SimulatedStore,
         _ act: (inout SimulatedStore) throws(SimulatedStore.Fault) -> StoreTransaction
@@ -141,7 +141,7 @@ extension SimulatedLife {
 }
 
 extension SimulatedStore {
-    /// Returns the newest period of a subscription, or the purchase itself.
+    /// Returns the newest period of a subscription. Returns the purchase itself if it is not a subscription.
     func newest(of id: String) throws(Fault) -> StoreTransaction {
         let known = try transaction(id)
         return try transaction(subscriptions[known.originalID]?.periods.last ?? id)

@@ -1,8 +1,8 @@
-/// Simulated players who buy, renew, lapse, get a grace period, change plans, and ask for refunds. It is a value: equal
-/// plans make equal lives.
+/// Simulated players who buy, renew, lapse, get a grace period, change plans, and ask for refunds. The type is a value:
+/// equal plans make equal lives.
 ///
-/// `Plan.dayMilliseconds` is the length of a day. With short days a month passes in a minute. All times stay real, as
-/// in Apple's sandbox.
+/// `Plan.dayMilliseconds` is the length of a day. With short days a month passes in a minute. All timestamps are times
+/// of the real clock, as in Apple's sandbox.
 public struct SimulatedLife: Sendable {
     public let plan: Plan
     public let app: SimulatedApp
@@ -47,8 +47,8 @@ public struct SimulatedLife: Sendable {
     /// The time of the next event in milliseconds since 1970; nil if no event is left before the end.
     public var nextAt: Int64? { agenda.next.flatMap { $0 < end ? $0 : nil } }
 
-    /// Performs the events that are due by `now`, in order. Until the next call the store answers as of `now`. With a
-    /// later time it would show a period as expired before the life performs the renewal.
+    /// Performs the events that are due by `now`, in order. Until the next call, the store answers as of `now`. If the
+    /// store answered as of a later time, it would show a period as expired before the life performs the renewal.
     public mutating func advance(to now: Int64, in store: inout SimulatedStore) -> [Happening] {
         var happened: [Happening] = []
         defer { store.livedUntil = min(now, end - 1) }

@@ -4,8 +4,8 @@ extension StoreAnswers {
     /// Returns the number of days that Apple keeps notifications.
     private static func keptDays(_ environment: SimulatedEnvironment) -> Int64 { environment == .sandbox ? 30 : 180 }
 
-    /// Returns a `NotificationHistoryResponse`, oldest first. Its pagination token contains the index of the next
-    /// notification, and is valid only with an equal request body.
+    /// Returns a `NotificationHistoryResponse`, oldest first. The pagination token contains the index of the next
+    /// notification. The token is valid only with an equal request body.
     func notifications(_ request: ServerAPIRequest) throws -> String {
         let question = try NotificationQuestion(request.body)
         guard question.from >= now - Self.keptDays(environment) * 86_400_000 else {

@@ -16,7 +16,8 @@ extension VerifyReceiptService {
             return (opening, step, request.endpoint == .transactions ? state.transaction(request.id) : nil)
         }
         var answer = ServerAPIAnswer.unauthorized
-        // A request changes the store only if Apple's ordinary answer goes out, so not during an outage.
+        // A request changes the store only if Apple's ordinary answer goes out. So no request changes the store during
+        // an outage.
         if let token, opening.forced == nil, step.answer.isGenuine {
             answer = self.answer(request, known, token, on: turn)
         }
@@ -34,7 +35,8 @@ extension VerifyReceiptService {
         return PlannedAnswer(wire: wire, delay: opening.latency + step.delayNanoseconds)
     }
 
-    /// - Parameter known: the registered transaction with the request's id. It comes before the store's transaction.
+    /// - Parameter known: the registered transaction with the request's id. It has precedence over the store's
+    ///   transaction.
     private func answer(
         _ request: ServerAPIRequest, _ known: KnownTransaction?, _ token: SimulatedToken, on turn: ConnectionTurn
     ) -> ServerAPIAnswer {

@@ -1,6 +1,7 @@
 extension AppStoreSimulation {
-    /// Changes the store at the present time of the simulation's clock. To make an earlier change, the closure sets
-    /// `now` first. The notifications of the change go to the notification history and to `Options.notified`.
+    /// Changes the store at the present time of the simulation's clock. To date the change earlier, the closure sets
+    /// the store's `now` first. The notifications of the change go to the notification history and to
+    /// `Options.notified`.
     public func inStore<Result: Sendable>(_ change: (inout SimulatedStore) throws -> Result) rethrows -> Result {
         try service.store.change(now: service.now(), change)
     }
@@ -27,8 +28,8 @@ extension AppStoreSimulation {
         return service.store.encoded(service.store.read { $0.receipt(of: account, createdAt: createdAt) })
     }
 
-    /// Sets the behaviour of one endpoint, or of one id at this endpoint, and counts its requests from 0 again; nil
-    /// removes the behaviour. A behaviour of the whole environment (`setBehaviour(_:endpoint:)`) comes first.
+    /// Sets the behaviour of one endpoint, or of one id at this endpoint; nil removes the behaviour. The next request
+    /// gets the first step. A behaviour of the whole environment (`setBehaviour(_:endpoint:)`) has precedence.
     /// - Parameter id: the id of the transaction or the order in the request's path; nil for all ids.
     public func setBehaviour(_ behaviour: SimulatedBehaviour?, of endpoint: SimulatedEndpoint, id: String? = nil) {
         service.update { $0.set(behaviour, of: endpoint, id: id, endpoint: nil) }

@@ -4,8 +4,8 @@ public struct SimulatedApp: Sendable, Hashable, Codable {
     public let appAppleID: Int64
     /// The products by id.
     public let products: [String: SimulatedProduct]
-    /// True if the app has an address for version 2 notifications. Without it the store makes no notifications, and Get
-    /// Notification History answers 4040007.
+    /// True if the app has an address for version 2 notifications. Without an address, the store makes no
+    /// notifications, and Get Notification History answers 4040007.
     public var hasNotificationURL = true
 
     public init(bundleID: String, appAppleID: Int64, products: [SimulatedProduct]) {
@@ -55,8 +55,8 @@ public struct SimulatedProduct: Sendable, Hashable, Codable {
         plan = nil
     }
 
-    /// Reads the JSON form, which needs an `id`. With a `plan` the product is a subscription. Without it, `kind` is
-    /// Apple's number of the product type, and is a consumable if it is missing.
+    /// Reads the JSON form, which needs an `id`. With a `plan` the product is a subscription. Without a `plan`, `kind`
+    /// is Apple's number of the product type. The default of `kind` is a consumable.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         id = try container.decode(String.self, forKey: .id)

@@ -25,7 +25,7 @@ extension SimulatedStore {
         return bought
     }
 
-    /// Restores a non-consumable under a new id. Apple sends no notification of a restore.
+    /// Restores a non-consumable under a new id. Apple sends no notification about a restore.
     @discardableResult
     public mutating func restore(_ id: String) throws(Fault) -> StoreTransaction {
         let known = try transaction(id)
@@ -40,11 +40,11 @@ extension SimulatedStore {
         var finished = try transaction(id)
         guard !finished.isFinished else { return }
         finished.isFinished = true
-        // Not `keep`, because Get Transaction History does not show that a transaction was finished.
+        // This does not call `keep`, because Get Transaction History does not show that a transaction was finished.
         transactions[id] = finished
     }
 
-    /// Adds a period: the first one of a subscription, the next one, or the first one after a gap.
+    /// Adds a period: the first period of a subscription, the next period, or the first period after a gap.
     mutating func addPeriod(
         of product: SimulatedProduct, to earlier: StoreSubscription?, _ account: SimulatedAccount,
         _ terms: SimulatedTerms
@@ -65,7 +65,8 @@ extension SimulatedStore {
 
     /// - Parameters:
     ///   - original: the original transaction; nil if the purchase is its own original.
-    ///   - renewedAt: the end of the period before, if the App Store renews the subscription; nil if the customer buys.
+    ///   - renewedAt: the end of the previous period if the App Store renews the subscription; nil if the customer
+    ///     buys.
     func makeTransaction(
         _ product: SimulatedProduct, number: Int64, _ buyer: (account: SimulatedAccount, terms: SimulatedTerms),
         after: (original: StoreTransaction?, renewedAt: Int64?)

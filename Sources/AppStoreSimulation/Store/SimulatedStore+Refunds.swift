@@ -8,7 +8,7 @@ extension SimulatedStore {
     }
 
     /// Refunds a purchase, whole or in part. The notification is REFUND. A second refund must have a larger share,
-    /// because the share is the total of both.
+    /// because the share is the total of both refunds.
     /// - Parameters:
     ///   - milliPercent: the share of the whole quantity, in thousandths of a percent; nil for all of it.
     ///   - subtype: `SEATS` if the customer returned only seats of a group, and so lost nothing; nil otherwise.

@@ -1,6 +1,6 @@
 extension SimulatedStore {
     /// Renews a subscription. The notification is DID_RENEW, with BILLING_RECOVERY if Apple could not charge before.
-    /// The next period begins at the end of the last one. After a gap without access it begins now.
+    /// The next period begins at the end of the last period. After a gap without access, the next period begins now.
     @discardableResult
     public mutating func renew(_ id: String) throws(Fault) -> StoreTransaction {
         let earlier = try subscription(id)
@@ -74,8 +74,8 @@ extension SimulatedStore {
         return bought
     }
 
-    /// Downgrades to a cheaper plan at the next renewal, or takes an earlier downgrade back if `productID` is the
-    /// present product. The notification is DID_CHANGE_RENEWAL_PREF. It has the subtype DOWNGRADE for a downgrade.
+    /// Downgrades to a cheaper plan at the next renewal. Withdraws an earlier downgrade if `productID` is the present
+    /// product. The notification is DID_CHANGE_RENEWAL_PREF, with DOWNGRADE for a downgrade.
     public mutating func downgrade(_ id: String, to productID: String) throws(Fault) {
         let earlier = try subscription(id)
         let product = try product(productID, of: earlier.account.bundleID)
@@ -85,7 +85,8 @@ extension SimulatedStore {
         }
     }
 
-    /// Asks the customer to agree to a higher price, or enters the consent. The notification is PRICE_INCREASE.
+    /// Asks the customer to agree to a higher price, or stores the customer's consent. The notification is
+    /// PRICE_INCREASE.
     public mutating func raisePrice(of id: String, isAgreed: Bool) throws(Fault) {
         try change(id, "PRICE_INCREASE", isAgreed ? "ACCEPTED" : "PENDING") {
             $0.renewal.priceIncreaseStatus = isAgreed ? 1 : 0

@@ -1,5 +1,5 @@
-/// The simulated App Store's state: apps, customers, their purchases, and notifications. It is a value without a clock.
-/// With equal seeds, equal calls at equal times make equal ids and notifications.
+/// The simulated App Store's state: apps, customers, their purchases, and notifications. The type is a value without a
+/// clock. With equal seeds, equal calls at equal times make equal ids and notifications.
 public struct SimulatedStore: Sendable {
     /// The time of the next change, in milliseconds since 1970.
     public var now: Int64 = 0
@@ -39,13 +39,13 @@ public struct SimulatedStore: Sendable {
         case notRefunded(String)
     }
 
-    /// - Parameter seed: the seed of the ids. Two stores have different ids if their seeds differ modulo 8000.
+    /// - Parameter seed: the seed of the ids. Two stores with seeds that differ modulo 8000 have different ids.
     public init(seed: UInt64 = 1) {
         random = SplitMix64(seed: seed)
         lastNumber = 100_000_000_000 + Int64(seed % 8000) * 100_000_000
     }
 
-    /// Adds an app, or replaces the app with its bundle id.
+    /// Adds an app, or replaces the app with the same bundle id.
     public mutating func add(_ app: SimulatedApp) { apps[app.bundleID] = app }
 
     func app(_ bundleID: String) throws(Fault) -> SimulatedApp {
@@ -63,7 +63,7 @@ public struct SimulatedStore: Sendable {
         return transaction
     }
 
-    /// Returns a subscription.
+    /// Returns a subscription. Throws if there is none.
     /// - Parameter id: the transaction id of any of its periods.
     func subscription(_ id: String) throws(Fault) -> StoreSubscription {
         let original = try transaction(id).originalID
@@ -81,14 +81,14 @@ public struct SimulatedStore: Sendable {
             .sorted { $0.startedAt == $1.startedAt ? $0.originalID < $1.originalID : $0.startedAt < $1.startedAt }
     }
 
-    // MARK: What every change goes through
+    // MARK: Steps of every change
 
     mutating func nextNumber() -> Int64 {
         lastNumber += 1
         return lastNumber
     }
 
-    /// Stores a new or changed transaction, as the newest one in Get Transaction History.
+    /// Stores a new or changed transaction. In Get Transaction History it becomes the newest transaction.
     mutating func keep(_ transaction: StoreTransaction) {
         lastModification += 1
         var transaction = transaction

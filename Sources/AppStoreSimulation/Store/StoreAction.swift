@@ -32,7 +32,7 @@ struct StoreAction: Decodable {
     }
 
     let action: Name
-    /// The id of the transaction, or of any period of the subscription; nil for an action on neither.
+    /// The id of the transaction, or of any period of the subscription; nil for an action that needs neither.
     private let transactionID: String?
     private let bundleID: String?
     private let account: String?

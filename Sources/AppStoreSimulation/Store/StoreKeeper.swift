@@ -2,11 +2,12 @@ import Encodings
 import Foundation
 import Synchronization
 
-/// Guards the store of a running simulation. It makes one change at a time, and passes on the change's notifications.
+/// Guards the store of a running simulation. Makes one change at a time, and passes the notifications of the change to
+/// `notified`.
 final class StoreKeeper: Sendable {
     private let store: Mutex<SimulatedStore>
-    /// True once the store was changed. Before that the simulation looks no receipt up in the store, which keeps
-    /// benchmarks fast.
+    /// True once the store was changed. Before the first change, the simulation looks up no receipt in the store, which
+    /// keeps benchmarks fast.
     private let isInUse = Atomic(false)
     private let signer: SimulatedSigner?
     private let notified: (@Sendable (SignedNotification) -> Void)?
@@ -17,7 +18,7 @@ final class StoreKeeper: Sendable {
         self.notified = notified
     }
 
-    /// Changes the store, and passes the notifications of the change on before it returns.
+    /// Changes the store. Passes the notifications of the change to `notified` before it returns.
     func change<Result: Sendable>(
         now: Int64, _ change: (inout SimulatedStore) throws -> Result
     ) rethrows -> Result {
@@ -63,14 +64,14 @@ final class StoreKeeper: Sendable {
         return (try? receipt.base64Encoded(signer: signer.sign)) ?? receipt.base64Encoded()
     }
 
-    /// Returns the present for Apple's answers: `now`, or the end of the simulated life's last advance if that is
-    /// earlier.
+    /// Returns the time as of which Apple answers: `now`, or the end of the simulated life's last advance if that end
+    /// is earlier.
     func present(_ now: Int64) -> Int64 {
         isInUse.load(ordering: .relaxed) ? read { min(now, $0.livedUntil ?? now) } : now
     }
 
-    /// Returns what verifyReceipt knows about the customer to whom the receipt belongs; nil if the store does not know
-    /// the customer.
+    /// Returns the store's facts about the customer to whom the receipt belongs, and the customer's newest receipt in
+    /// base64. Returns nil if the store does not know the customer.
     func customer(showing evidence: SimulatedEvidence, now: Int64) -> (receipt: StoreReceipt, encoded: String)? {
         guard isInUse.load(ordering: .relaxed), let bundleID = evidence.bundleID,
             let found = read({ store in
@@ -78,7 +79,7 @@ final class StoreKeeper: Sendable {
                     holding: evidence.transactionIDs, of: bundleID, now: min(now, store.livedUntil ?? now))
             })
         else { return nil }
-        // Only an answer about subscriptions contains the newest receipt.
+        // Only an answer about subscriptions contains the newest receipt, so other customers get the empty text.
         return (found, found.renewals.isEmpty ? "" : encoded(found.newest))
     }
 
@@ -113,8 +114,8 @@ final class StoreKeeper: Sendable {
         }
     }
 
-    /// Sends a test notification, and returns a `SendTestNotificationResponse`. The notification is passed on before
-    /// this function returns.
+    /// Sends a test notification, and returns a `SendTestNotificationResponse`. Passes the notification to `notified`
+    /// before it returns.
     private func sendTest(
         bundleID: String, environment: SimulatedEnvironment, now: Int64
     ) throws -> ServerAPIAnswer {

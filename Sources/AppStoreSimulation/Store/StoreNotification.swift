@@ -38,7 +38,7 @@ extension SimulatedStore {
         notifications.append(ToldNotification(notification: notification, transactionID: nil, account: nil))
     }
 
-    /// Makes a notification of a transaction that changes nothing, such as `METADATA_UPDATE`.
+    /// Makes a notification about a transaction without a change of the store, such as `METADATA_UPDATE`.
     public mutating func send(_ type: String, _ subtype: String? = nil, of id: String) throws(Fault) {
         notify(type, subtype, of: try transaction(id))
     }

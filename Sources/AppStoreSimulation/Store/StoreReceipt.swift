@@ -1,6 +1,6 @@
 import Encodings
 
-/// The store's facts about a customer that verifyReceipt answers and that are not in the request's receipt.
+/// The facts about a customer that verifyReceipt takes from the store, not from the request's receipt.
 struct StoreReceipt: Sendable {
     /// An entry of `pending_renewal_info`.
     struct PendingRenewal: Sendable {
@@ -23,8 +23,8 @@ extension SimulatedStore {
             environment: account.environment, creationDateMilliseconds: createdAt, purchases: purchases(of: account))
     }
 
-    /// Returns the facts about the customer who has one of these transactions; nil if the store knows none of them in
-    /// this app.
+    /// Returns the facts about the customer who has one of these transactions; nil if the store knows none of these
+    /// transactions in this app.
     func receipt(holding ids: [String], of bundleID: String, now: Int64) -> StoreReceipt? {
         let known = ids.lazy.compactMap { self.transactions[$0] }.first { $0.account.bundleID == bundleID }
         guard let account = known?.account else { return nil }
@@ -42,7 +42,7 @@ extension SimulatedStore {
 }
 
 extension StoreTransaction {
-    /// The purchase as receipts and verifyReceipt show it. They do not show the refund of a consumable.
+    /// The purchase as receipts and verifyReceipt show it, without the refund of a consumable.
     var purchase: SimulatedPurchase {
         var purchase = SimulatedPurchase(
             transactionID: id, originalTransactionID: originalID, productID: product.id, quantity: terms.quantity,

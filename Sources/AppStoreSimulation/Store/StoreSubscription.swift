@@ -51,14 +51,14 @@ public struct StoreSubscription: Sendable, Hashable {
     public let originalID: String
     public let account: SimulatedAccount
     public let startedAt: Int64
-    /// The ids of the transactions of its periods, oldest first.
+    /// The transaction ids of the periods, oldest first.
     public internal(set) var periods: [String] = []
     public internal(set) var product: SimulatedProduct
     public internal(set) var expiresAt: Int64
     public internal(set) var renewal: Renewal
     /// True if the newest period is refunded, or is no longer shared.
     public internal(set) var isRevoked = false
-    /// True if Apple has sent EXPIRED for it, and no new period has begun since.
+    /// True if Apple has sent EXPIRED for the subscription, and no new period has begun since.
     public internal(set) var hasEnded = false
 
     public func state(at now: Int64) -> State {

@@ -11,7 +11,7 @@ public struct StoreTransaction: Sendable, Hashable {
     public let purchasedAt: Int64
     public let originallyPurchasedAt: Int64
     public internal(set) var expiresAt: Int64?
-    /// True if the App Store renewed the subscription; false if the customer bought.
+    /// True if the App Store renewed the subscription; false if the customer bought the product.
     public let isRenewal: Bool
     /// The last digits of the order's id and of `webOrderLineItemId`.
     let number: Int64
@@ -21,7 +21,7 @@ public struct StoreTransaction: Sendable, Hashable {
     /// The time at which the customer changed to another plan before this period's end; nil without such a change.
     public internal(set) var upgradedAt: Int64?
     public internal(set) var isFinished = false
-    /// The number of the store's change that stored this transaction last. Get Transaction History sorts by it.
+    /// The number of the last change that stored this transaction. Get Transaction History sorts by this number.
     var modification = 0
 
     public struct Revocation: Sendable, Hashable {
@@ -107,7 +107,7 @@ struct ClaimsText {
     mutating func add(_ name: StaticString, _ value: String?) {
         guard let value else { return }
         begin(name)
-        // Nearly every value is a plain identifier.
+        // Nearly every value is a plain identifier, which needs no escapes.
         if value.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
             text += "\"\(value)\""
         } else {

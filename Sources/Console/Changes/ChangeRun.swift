@@ -6,20 +6,20 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// Makes a change that an operator confirmed. It logs an entry, makes the change, and logs the result in the entry.
+/// Makes a change that an operator confirmed. Logs an entry, makes the change, and logs the result in the entry.
 struct ChangeRun: Sendable {
     let pool: PostgresPool
     let change: ConsoleChange
     let operatorName: String
     let note: String?
 
-    /// Logs and makes the change of each target separately, so that each id has its own entry. If one target throws,
-    /// targets that are already changed stay changed.
+    /// Logs and makes the change of each target separately, so that each id has its own entry. If the change of one
+    /// target throws, finished changes of other targets stay.
     /// - Parameter targets: each target with the number of rows that the operator confirmed. The change is limited to
     ///   this number.
     /// - Returns: the ids of the entries.
     func all(_ targets: [(ListFilter, Int)]) async throws -> [Int64] {
-        // The targets are changed at the same time, because each may wait some seconds for a worker.
+        // The changes of the targets run at the same time, because each change may wait some seconds for a worker.
         try await withThrowingTaskGroup(of: Int64.self) { group in
             for (target, shown) in targets { group.addTask { try await run(target, shown: shown) } }
             return try await group.reduce(into: [Int64]()) { $0.append($1) }.sorted()

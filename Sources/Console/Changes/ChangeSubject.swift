@@ -40,14 +40,14 @@ struct ChangeSubject: Sendable {
     /// True if the operator sent the form for picked rows without picking a row.
     var isNothing: Bool { isPicked && ids.isEmpty }
 
-    /// The filters of the change. Each is counted, changed and logged separately.
+    /// The filters of the change. The console counts, changes and logs the rows of each filter separately.
     var targets: [ListFilter] { ids.isEmpty ? [filter] : rows }
 
     /// True if the subject may be several rows. The submissions of several players may have the same id.
     var isOfAny: Bool { ids.count != 1 || change == .rejectParked }
 
     /// True if the console makes the change only while it finds the rows that the operator saw. The release of one hold
-    /// is such a change, because it waives the hold's reason, and a worker may have given the hold another reason.
+    /// is such a change: the release waives the hold's reason, and a worker may have given the hold another reason.
     var needsSameRows: Bool { change.needsSameSet && (isOfAny || change == .release) }
 
     /// The form's fields that select these rows again.

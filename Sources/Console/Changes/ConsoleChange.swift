@@ -52,7 +52,8 @@ enum ConsoleChange: String, Sendable, CaseIterable {
     var isFinal: Bool { self == .rejectHeld || self == .rejectParked || self == .revoke }
 
     /// True if the console makes the change only while the filter selects the same rows as before. A retry of parked
-    /// submissions needs no such check, because it does no harm to a newer row. Workers change that list all the time.
+    /// submissions needs no such check, because a retry does no harm to a newer row. Also, workers change the list of
+    /// parked submissions all the time.
     var needsSameSet: Bool {
         switch self {
         case .release, .rejectHeld, .rejectParked, .retryUnclaimed: true
@@ -72,7 +73,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
 
     var takesFilter: Bool { self != .revoke && self != .reinstate }
 
-    /// The sentence that says how to undo the change, or why that is impossible.
+    /// The sentence that says how to undo the change, or that the operator cannot undo it.
     var undoing: String {
         switch self {
         case .release: "You can still reject it until a worker has decided. After that, Revoke takes the purchase back."

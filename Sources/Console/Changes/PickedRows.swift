@@ -1,6 +1,6 @@
 /// The rows of a page that an operator picked, as fields of an HTML form.
 enum PickedRows {
-    /// The field that marks a form of picked rows. A form without it means all rows that the filter selects.
+    /// The field that marks a form of picked rows. A form without this field is about all rows that the filter selects.
     static let marker = "picked"
 
     static func field(_ place: Int) -> String { "pick-\(place)" }

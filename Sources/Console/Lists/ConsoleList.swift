@@ -6,14 +6,14 @@ struct ListColumn: Sendable {
     var isNumber = false
     /// True if the page shows the cell below the cell of the column before it, with this column's name.
     var isUnder = false
-    /// True if the cells are ids. The page links each to the search for it.
+    /// True if the cells are ids. The page links each id to the search for it.
     var isLink = false
-    /// True if the cells are times. The page shows how long ago each was.
+    /// True if the cells are times. The page shows how long ago each time was.
     var isSince = false
 }
 
 struct ListRow: Sendable {
-    /// The text of the cells as it is stored, one for each column.
+    /// The stored texts of the cells, one for each column.
     let cells: [String]
     /// The id by which a change names the row; nil if the row cannot be changed.
     var id: String?
@@ -43,7 +43,7 @@ protocol ConsoleList: Sendable {
     var ages: [ListAge] { get }
     /// The table whose apps and reasons the filters offer.
     var table: ListedKinds.Table { get }
-    /// The columns. Those that an operator needs for a decision come first.
+    /// The columns. The columns that an operator needs for a decision come first.
     var columns: [ListColumn] { get }
     var changes: [ConsoleChange] { get }
 

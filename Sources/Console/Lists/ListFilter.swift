@@ -47,13 +47,13 @@ struct ListFilter: Sendable {
         text.count <= SearchLimits.maximumID && !text.utf8.contains(0)
     }
 
-    /// The time before which (or after which, by `age`) rows match; nil without an age.
+    /// The time before or after which rows match, as `age` says; nil without an age.
     var time: Timestamp? { age.map { now.adding(milliseconds: -$0.seconds * 1000) } }
 
     var text: String { words(playerID.map { "player \($0)" }) }
 
-    /// The filter in words, for the log of changes. The log outlives a player's data, so the text does not contain the
-    /// player id. `hold_decisions` and the outcomes have it.
+    /// The filter in words, for the log of changes. The text does not contain the player id, because the log outlives a
+    /// player's data. `hold_decisions` and the outcomes have the player id.
     var subject: String { id ?? words(playerID.map { _ in "one player's" }) }
 
     private func words(_ player: String?) -> String {

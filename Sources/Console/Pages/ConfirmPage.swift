@@ -6,7 +6,7 @@ struct ConfirmPage {
 
     let subject: ChangeSubject
     let count: Int
-    /// The mark of the rows. The form sends it back, so that the console sees whether the rows have changed.
+    /// The mark of the rows. The form sends the mark back, so that the console sees whether the rows have changed.
     let mark: String
     /// The rows as HTML; empty if the page shows none.
     let named: String

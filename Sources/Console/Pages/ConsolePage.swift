@@ -1,7 +1,7 @@
 import NamesAndTimes
 import OperationsHTTP
 
-/// The frame of every page of the console: one document without a script.
+/// A page of the console: one HTML document without a script.
 struct ConsolePage {
     /// The pages to which every page links.
     static let places: [(path: String, title: String)] = [
@@ -9,11 +9,11 @@ struct ConsolePage {
         ("/dead-letters", "Dead letters"), ("/subscriptions", "Subscriptions"), ("/refunds", "Refunds"),
         ("/changes", "Changes"),
     ]
-    /// The further pages for users who may change something.
+    /// The further pages to which every page links if the signed-in user may make changes.
     static let operatorsPlaces: [(path: String, title: String)] = [("/sessions", "Sessions")]
 
     let title: String
-    /// The path of the page in `places`; empty if it is not there.
+    /// The page's path in `places`; empty if `places` does not have the page.
     var place = ""
     var searched = ""
     /// The session; nil if nobody is signed in.
@@ -75,7 +75,8 @@ struct ConsolePage {
         "<input type=\"hidden\" name=\"\(HTMLText.escaped(name))\" value=\"\(HTMLText.escaped(value))\">"
     }
 
-    /// Returns `/path?a=b`. In an attribute the text must be escaped with `HTMLText.escaped`.
+    /// Returns `/path?a=b`. Before the caller writes the address into an attribute, it must escape the address with
+    /// `HTMLText.escaped`.
     static func address(_ path: String, _ fields: [(String, String)]) -> String {
         guard !fields.isEmpty else { return path }
         return path + "?" + fields.map { "\(encoded($0.0))=\(encoded($0.1))" }.joined(separator: "&")
@@ -99,35 +100,38 @@ struct ConsolePage {
         "<a href=\"\(HTMLText.escaped(address))\">\(HTMLText.shown(text))</a>"
     }
 
-    /// The most characters of a word that is never broken. The usual ids are shorter.
+    /// The most characters of a text that the browser never breaks across lines. The usual ids are shorter.
     private static let longestWord = 40
 
-    /// Returns a text as HTML. A word of at most `longestWord` characters is never broken, even at a hyphen.
+    /// Returns the text as HTML. If the text has no white space and at most `longestWord` characters, the browser never
+    /// breaks the text, even at a hyphen.
     static func word(_ text: String) -> String {
         let shown = HTMLText.shown(text)
         let isWord = text.count <= longestWord && !text.contains(where: \.isWhitespace)
         return isWord && !text.isEmpty ? "<span class=\"word\">\(shown)</span>" : shown
     }
 
-    /// Returns the text of a cell as HTML. A time is shortened, and its title has the exact time.
+    /// Returns the text of a cell as HTML. If the text is a time, the cell shows a short form, and the exact time is in
+    /// the element's title.
     static func cell(_ text: String) -> String {
         guard (20...35).contains(text.utf8.count), let time = Timestamp(rfc3339: text) else { return word(text) }
         return ShownTime.html(time)
     }
 
-    /// Returns a link to the page that asks the operator to confirm the change.
+    /// Returns a link to the page on which the operator confirms the change.
     static func button(_ change: ConsoleChange, id: String) -> String {
         let address = address("/confirm", [("change", change.rawValue), ("id", id)])
-        // A screen reader may read the links without their rows, so the label contains the id.
+        // A screen reader may list the links without their rows, so each link's label contains the id.
         return "<a class=\"button\(change.isFinal ? " danger" : "")\" href=\"\(HTMLText.escaped(address))\" "
             + "aria-label=\"\(change.title) \(HTMLText.shown(id))\">\(change.title)</a>"
     }
 
-    /// Returns a table. If it is wider than the page, it scrolls by itself, also with the keyboard. On a phone each row
-    /// is a card.
+    /// Returns a table as HTML. If the table is wider than the page, the reader can scroll only the table, also with
+    /// the keyboard. On a phone each row is a card.
     /// - Parameters:
     ///   - heads: the name of each column, and true if the column has numbers.
     ///   - rows: the cells as HTML.
+    ///   - none: the text of the paragraph that replaces a table without rows.
     static func table(_ caption: String, _ heads: [(String, Bool)], _ rows: [[String]], none: String) -> String {
         guard !rows.isEmpty else { return "<p>\(HTMLText.shown(none))</p>" }
         func cells(_ tag: String, _ cells: [String]) -> String {

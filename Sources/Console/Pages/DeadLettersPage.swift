@@ -3,8 +3,8 @@ import Fulfillment
 import Ledger
 import OperationsHTTP
 
-/// The page of dead letters: the number for each reason, and the newest ones of the sample. The records themselves are
-/// in Kafka, to which the console does not connect.
+/// The page of dead letters: the number for each reason, and the newest dead letters of the workers' sample. The
+/// records themselves are in Kafka, to which the console does not connect.
 struct DeadLettersPage {
     /// The ages that the filter offers. The sample has no older dead letters.
     static let ages: [ListAge] = [.underHour, .underDay]
@@ -18,17 +18,19 @@ struct DeadLettersPage {
 
     private var counted: Set<String> { Set(spans.flatMap { $0.rows(.deadLetter).map(\.name) }) }
 
-    /// The reasons that the filter accepts: those of this release, and those that workers of another release counted.
+    /// The reasons that the filter accepts: the reasons of this release, and the reasons that workers of another
+    /// release counted.
     var reasons: [String] {
         counted.union(DeadLetter.Reason.allCases.map(\.rawValue)).union([Self.answered]).sorted()
     }
 
-    /// The reasons that the form offers: those that workers counted within a month, and those in the sample.
+    /// The reasons that the form offers: the reasons that workers counted within a month, and the reasons in the
+    /// sample.
     private var offered: [String] {
         counted.union(counted.isEmpty ? [] : [Self.answered]).union(letters.map(\.reason)).sorted()
     }
 
-    /// True if the page shows the counts for this filter. The counts have no players, and their own time spans.
+    /// True if the page shows the counts for this filter. The counts name no players, and cover their own time spans.
     private var isOfCounts: Bool { filter.playerID == nil && filter.age == nil && filter.reason != Self.answered }
 
     /// The counts, with one row for each reason. They need only one page.

@@ -22,8 +22,8 @@ struct FilterForm {
             """)
     }
 
-    /// Adds a choice between "any" and the values that rows have. The chosen value is offered even if no row has it any
-    /// more.
+    /// Adds a choice between "any" and the values that rows have. The form offers the chosen value even if no row has
+    /// it any more.
     mutating func choice(
         _ name: String, _ label: String, _ offered: [(value: String, words: String)], _ chosen: String?
     ) {

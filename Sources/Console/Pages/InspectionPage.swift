@@ -5,7 +5,8 @@ import OperationsHTTP
 
 enum SearchLimits {
     static let maximumID = 1_024
-    /// The default number of past days whose decided submissions a search reads. Each costs a scan of the whole day.
+    /// The default number of past days whose decided submissions a search reads. Each day costs a scan of the whole
+    /// day.
     static let days = 2
     static let maximumDays = 400
     /// The time limit of a search, in seconds. Only one search of more than `days` days runs at a time.
@@ -65,7 +66,7 @@ struct InspectionPage {
                 days: the link is below. A submission that no worker has read yet is not here either.</p>\(Standing.told(PlayerWords.notFound))
                 """
         }
-        // If the player has several grants, the page lists them in a table.
+        // If the player has several grants, the page shows them in a table, not in this list.
         let isListed = inspection.rows("grants").count > 1
         let further = all.filter { $0.sentence != first.sentence && !(isListed && $0.row.section == "grants") }
         return
@@ -175,7 +176,7 @@ struct InspectionPage {
 enum RawSection {
     static func html(_ section: Inspection.Section) -> String {
         guard case .object(let members)? = section.rows.first else { return "" }
-        // A column in which no row has a value is left out.
+        // The table leaves out a column in which no row has a value.
         let columns = members.map(\.name).filter { name in section.rows.contains { !cell($0[name]).isEmpty } }
         let heads = columns.map { ($0.replacing("_", with: " "), false) }
         let rows = section.rows.map { row in columns.map { linked($0, cell(row[$0])) } }

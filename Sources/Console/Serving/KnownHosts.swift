@@ -3,7 +3,8 @@ import ReceiptdConfiguration
 /// The host names to which the console answers. If it answered to any name, a foreign site could point its own domain
 /// at the console. The site could then read the console's pages in a browser that can reach the console.
 struct KnownHosts: Sendable {
-    /// The hosts of proxies. The console's form may come from one of them, even if the proxy sends another `Host`.
+    /// The hosts of proxies. A form of the console may come from one of these hosts, even if the proxy sends another
+    /// `Host`.
     private let proxies: Set<String>
     private let names: Set<String>
     /// True if the console listens on every address of this machine. It then answers to any IP address.
@@ -32,8 +33,8 @@ struct KnownHosts: Sendable {
         return sender.lowercased() == host.lowercased() || proxies.contains(Self.bare(sender))
     }
 
-    /// Returns the host in lower case, without port and brackets. If anything else follows the host, the whole text is
-    /// returned, which equals no known host.
+    /// Returns the host in lower case, without port and brackets. If anything else follows the host, returns the whole
+    /// text, which equals no known host.
     static func bare(_ host: String) -> String {
         let host = host.lowercased()
         if host.hasPrefix("["), let end = host.firstIndex(of: "]") {

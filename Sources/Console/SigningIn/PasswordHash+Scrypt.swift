@@ -20,7 +20,7 @@ extension PasswordHash {
         self = salted.replacing(digest)
     }
 
-    /// A hash that matches no password. A try against it takes as long as against this hash.
+    /// A hash that matches no password. A try against this hash takes as long as a try against the user's hash.
     var ofNobody: PasswordHash { replacing(Self.random(digest.count)) }
 
     private func replacing(_ digest: [UInt8]) -> PasswordHash {
@@ -35,7 +35,7 @@ extension PasswordHash {
     /// depend on the result.
     func matches(_ password: String) -> Bool {
         guard let typed = digest(of: password) else { return false }
-        // SHA-256 digests are compared in constant time.
+        // Comparing SHA-256 digests takes constant time.
         return SHA256.hash(data: Data(typed)) == SHA256.hash(data: Data(digest))
     }
 

@@ -8,10 +8,10 @@ import ReceiptdConfiguration
     import Darwin
 #endif
 
-/// Asks for a password twice on a terminal, without showing it. Without a terminal the password is the first line of
-/// standard input.
+/// Asks for a password twice on a terminal, without showing the password. Without a terminal the password is the first
+/// line of standard input.
 package enum PasswordPrompt {
-    /// Returns the hash of the password. Throws a `CommandFailure`. Its exit code is 64 for a text that cannot be a
+    /// Returns the hash of the password. Throws a `CommandFailure`, with exit code 64 for a text that cannot be a
     /// password.
     package static func hash() throws -> PasswordHash {
         guard let hash = PasswordHash(of: try read()) else {

@@ -3,8 +3,8 @@ import Dispatch
 import Foundation
 import ReceiptdConfiguration
 
-/// The users' passwords. The check of an unknown name takes as long as that of a user's name, and its tries are counted
-/// in the same way. So nobody can find out the users' names.
+/// The users' passwords. The check of an unknown name takes as long as the check of a user's name. The limit also
+/// counts tries for an unknown name in the same way. So nobody can find out the users' names.
 struct Passwords: Sendable {
     private struct Entry: Sendable {
         let hash: PasswordHash
@@ -13,12 +13,12 @@ struct Passwords: Sendable {
     }
 
     private let entries: [String: Entry]
-    /// The hash that a password is compared with if no user has the name; nil if there are no users.
+    /// The hash against which the console checks a password if no user has the name; nil if there are no users.
     private let nobody: PasswordHash?
-    /// The secret key of the codes under which the tries for a name are counted.
+    /// The secret key that turns names into codes. The console counts tries by these codes.
     private let naming = SymmetricKey(size: .bits256)
     /// The queue of browsers that are not known. It checks one password at a time, which limits memory and processor
-    /// time. Known browsers have their own queue, so that they do not wait for the others.
+    /// time. Known browsers have their own queue, so that they do not wait for strangers.
     private let strangers = DispatchQueue(label: "passwords of strangers")
     private let browsers = DispatchQueue(label: "passwords of known browsers")
 
@@ -39,7 +39,7 @@ struct Passwords: Sendable {
 
     func knows(_ name: String) -> Bool { entries[name] != nil }
 
-    /// Returns the origin under which tries for this name are counted.
+    /// Returns the origin under which the console counts tries for this name.
     /// - Parameter mark: the mark that the browser sent; nil if it sent none.
     func origin(_ name: String, mark: String?) -> SignInLimit.Origin {
         if let mark, let entry = entries[name], let known = BrowserMark(mark, of: name, by: entry.browsers) {

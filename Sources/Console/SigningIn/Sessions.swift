@@ -7,7 +7,7 @@ import Synchronization
 /// The sessions of signed-in users. They are in memory, so a restart of the console signs all users out.
 final class Sessions: Sendable {
     static let seconds = 12 * 3600.0
-    /// The most sessions at once. A further session ends the oldest one.
+    /// The most sessions at once. A further session ends the oldest session.
     static let maximum = 1_000
 
     struct Session: Sendable {
@@ -21,7 +21,7 @@ final class Sessions: Sendable {
         /// The end of the session in monotonic seconds.
         fileprivate let endsAt: Double
 
-        /// Returns true if `given` is the token. SHA-256 digests are compared in constant time.
+        /// Returns true if `given` is the token. Comparing SHA-256 digests takes constant time.
         func takes(_ given: String) -> Bool {
             SHA256.hash(data: Data(given.utf8)) == SHA256.hash(data: Data(token.utf8))
         }
@@ -59,13 +59,13 @@ final class Sessions: Sendable {
         sessions.withLock { $0[id] = nil }
     }
 
-    /// Returns the sessions of users, the newest first.
+    /// Returns the users' sessions, the newest first.
     func all(now: Double) -> [Session] {
         sessions.withLock { Array($0.values) }.filter { $0.endsAt > now && $0.user.name != nil }
             .sorted { $0.number > $1.number }
     }
 
-    /// Ends and returns a session; nil if it has ended before.
+    /// Ends and returns a session; nil if the session has ended before.
     func end(number: Int) -> Session? {
         sessions.withLock { sessions in
             guard let session = sessions.values.first(where: { $0.number == number }) else { return nil }

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Slows down the guessing of passwords. The answer to a wrong password comes late, and later after each further wrong
-/// one. Only a few tries may wait at once. Each known browser is counted separately, so that wrong passwords from
-/// elsewhere do not keep its user out.
+/// Slows down the guessing of passwords. The answer to a wrong password comes late. Each further wrong password makes
+/// the delay longer. Only a few tries may wait at once. Each known browser has its own count, so that wrong passwords
+/// from elsewhere do not keep the browser's user out.
 final class SignInLimit: Sendable {
     /// The seconds until the answer to the first wrong password. Each further wrong password of the same origin doubles
-    /// them.
+    /// the seconds.
     static let firstSeconds = 1.0
     static let longestSeconds = 16.0
     /// The seconds without a wrong password after which an origin's count begins again at 0.
@@ -17,8 +17,8 @@ final class SignInLimit: Sendable {
     static let maximumWaitingOfBrowsers = 32
 
     enum Origin: Hashable, Sendable {
-        /// A code of the typed name, which may be no user's. Several names may have the same code, which limits the
-        /// memory.
+        /// A code of the typed name, which may be no user's name. Several names may have the same code, which limits
+        /// the memory.
         case name(UInt16)
         case browser(BrowserMark)
 
@@ -48,7 +48,7 @@ final class SignInLimit: Sendable {
         }
     }
 
-    /// Counts a wrong password. Returns the seconds from the start of the try to its answer.
+    /// Counts a wrong password. Returns the seconds from the start of the try to the answer.
     func failed(_ origin: Origin, now: Double) -> Double {
         failures.withLock { all in
             all[origin, default: Failures()].count += 1

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The sentences that support can send a player. None promises a purchase that a rule or Apple may still refuse.
+/// The sentences that support can send a player. No sentence promises a purchase that a rule or Apple may still refuse.
 enum PlayerWords {
     static let granted = "You have the purchase. Restart the game if it does not show it."
     static let held = "Your payment has arrived, and we are checking the purchase. Do not buy it again."

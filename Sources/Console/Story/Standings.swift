@@ -4,7 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import OperationsHTTP
 
-/// The standings that an inspection found: first those that wait, then the granted ones, then the refused ones.
+/// The standings that an inspection found: first the waiting ones, then the granted ones, then the refused ones.
 struct Standings {
     let inspection: Inspection
 
@@ -183,7 +183,7 @@ struct Standings {
         }
     }
 
-    /// The refusals of purchases that Apple reported and nobody submitted. No event reports them.
+    /// The refusals of purchases that Apple reported and nobody submitted. No event reports such a refusal.
     private var refusedUnasked: [Standing] {
         let granted = Set(rows("grants").compactMap { $0.text("transaction_id") })
         return rows("announced").filter {

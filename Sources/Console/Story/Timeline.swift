@@ -18,7 +18,7 @@ struct Timeline {
         var count = 1
     }
 
-    /// The most entries that the page shows. Older ones are left out.
+    /// The most entries that the page shows. The page leaves out older entries.
     static let maximum = 60
 
     let entries: [Entry]

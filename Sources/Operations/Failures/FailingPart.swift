@@ -1,9 +1,10 @@
 /// A part that runs by itself and can fail. The raw value is the `part` in log lines and in `receiptd_failures_total`.
 public enum FailingPart: String, CaseIterable, Sendable {
-    // The dependencies of the other parts. Several parts may notice a lost connection. It is logged once, under the
-    // name of the dependency.
+    // The dependencies of the other parts. Several parts may notice a lost connection. receiptd logs the loss once,
+    // under the name of the dependency.
     case postgresql, kafka
-    /// Kafka's metadata of the topics that receiptd needs. `optionalTopics` is for the topics that it can do without.
+    /// Kafka's metadata of the topics that receiptd needs. `optionalTopics` is for the topics without which receiptd
+    /// can work.
     case topics
     case optionalTopics = "optional_topics"
 
@@ -22,7 +23,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
     case incidents
     case console
 
-    /// A clause that says what fails, for people.
+    /// A clause that names the failure, for people.
     public var complaint: String {
         switch self {
         case .postgresql: "PostgreSQL is out of reach"
@@ -60,7 +61,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         }
     }
 
-    /// True if a failure of the part makes the process unready. `/readyz` lists a failure of any other part too.
+    /// True if a failure of the part makes the process unready. `/readyz` also lists failures of the other parts.
     public var isNeeded: Bool {
         switch self {
         case .postgresql, .kafka, .topics, .decisions, .recall, .parking, .offsets, .publisher, .claims: true
@@ -72,7 +73,8 @@ public enum FailingPart: String, CaseIterable, Sendable {
         }
     }
 
-    /// The dependency that must be reachable if this part succeeds; nil if there is none.
+    /// The dependency that must be reachable if this part succeeds, so that a success of the part is a success of the
+    /// dependency; nil if there is none.
     var dependency: FailingPart? {
         switch self {
         case .postgresql, .kafka, .clocks: nil

@@ -8,7 +8,7 @@ public protocol DescribedError: Error {
     var failureCodeKey: LogKey { get }
     /// The error's message. It contains no secret and no data of a player.
     var failureWords: String { get }
-    /// The dependency that could not be reached, if that caused the error; nil for every other cause.
+    /// The dependency that caused the error because it could not be reached; nil for every other cause.
     var failedDependency: FailingPart? { get }
 }
 
@@ -30,8 +30,8 @@ public struct FailureDescription: Sendable, Equatable {
         self.words = words
     }
 
-    /// Describes an error. Only the type of an error that is no `DescribedError` is logged, because its text could
-    /// contain secrets.
+    /// Describes an error. For an error that is no `DescribedError`, the description has only the error's type, because
+    /// the error's text could contain secrets.
     init(_ error: any Error) {
         if let error = error as? any DescribedError {
             self.init(code: error.failureCode, codeKey: error.failureCodeKey, words: error.failureWords)

@@ -7,10 +7,10 @@ struct FailureStates {
     /// would fill the log.
     static let quietSeconds = 10.0
     /// The seconds without a success after which a failing part makes the process unready. A short failure, such as a
-    /// deadlock, does not.
+    /// deadlock, leaves the process ready.
     static let unreadySeconds = 5.0
 
-    /// The failures of a part, from the first one until `quietSeconds` have passed since the last one.
+    /// The failures of a part, from the first failure until `quietSeconds` have passed since the last failure.
     struct Episode: Equatable {
         let began: Double
         var count = 0
@@ -53,7 +53,7 @@ struct FailureStates {
         episodes[part]?.failingSince = nil
     }
 
-    /// Returns the notices that are due now. Called about every second.
+    /// Returns the notices that are due now. `Failures` calls this function about every second.
     mutating func notices(now: Double) -> [Notice] {
         var notices: [Notice] = []
         for part in FailingPart.allCases {
@@ -83,7 +83,7 @@ struct FailureStates {
         }
     }
 
-    /// Returns a clause for each other failing part.
+    /// Returns a clause for each failing part that does not make the process unready.
     func notes(now: Double) -> [String] {
         clauses(now: now) { part, episode in
             !part.isNeeded || episode.failingSince.map { now - $0 < Self.unreadySeconds } ?? true

@@ -3,7 +3,7 @@ public import Logging
 import Synchronization
 
 /// Collects the failures of the parts that run by themselves. Each part reports its failures and its successes here.
-/// The reports are logged and counted. Readiness and the worker's page show them.
+/// This class logs and counts the failures. Readiness and the worker's page show them.
 ///
 /// Any thread may call it. While nothing fails, the report of a success only loads one atomic.
 public final class Failures: Sendable {
@@ -57,7 +57,7 @@ public final class Failures: Sendable {
         if let notice { tell(notice) }
     }
 
-    /// Reports that `part` succeeded. Must be called after each success.
+    /// Reports that `part` succeeded. The part must call this after each success.
     public func recovered(_ part: FailingPart) {
         let bits = part.bit | (part.dependency?.bit ?? 0)
         guard ongoing.load(ordering: .relaxed) & bits != 0 else { return }
@@ -75,7 +75,7 @@ public final class Failures: Sendable {
         }
     }
 
-    /// Logs due notices, until its task is cancelled.
+    /// Logs the notices that are due, until its task is cancelled.
     public func run() async {
         while !Task.isCancelled {
             tick()
@@ -131,7 +131,7 @@ public final class Failures: Sendable {
 
 extension FailingPart {
     fileprivate var bit: UInt64 {
-        // There are at most 64 parts, so that each has a bit.
+        // There must be at most 64 parts, because each part has a bit.
         1 << UInt64(Self.allCases.firstIndex(of: self) ?? 63)
     }
 }

@@ -35,8 +35,7 @@ enum PageShell {
         """
     }
 
-    /// Loads the page's content again every two seconds. It pauses while the page is hidden, and while text is
-    /// selected.
+    /// Loads the page's content again every two seconds. Pauses while the page is hidden, and while text is selected.
     private static let script = """
 
         'use strict';

@@ -1,7 +1,7 @@
 import Fulfillment
 import Operations
 
-/// The worker's page, with tiles, charts and tables. Its HTML is complete. A script only loads it again.
+/// The worker's page, with tiles, charts and tables. Its HTML is complete, and a script only loads the page again.
 struct StatusPage {
     /// The names and values with which the page identifies a worker, such as its replica and its group.
     typealias About = [(name: String, value: String)]

@@ -18,7 +18,7 @@ struct StatusReport: Encodable {
     }
 
     struct Bucket: Encodable {
-        /// The bucket's upper bound in seconds; `null` for the last bucket, which has none.
+        /// The bucket's upper bound in seconds; `null` for the last bucket, which has no bound.
         let upTo: Double?
         let count: Int
     }

@@ -2,7 +2,8 @@ import Fulfillment
 import Operations
 import Synchronization
 
-/// The last minutes of a process's counters, for the charts of the worker's page. It is limited in time and in size.
+/// The last minutes of a process's counters, for the charts of the worker's page. The history is limited in time and in
+/// size.
 final class TrafficHistory: Sendable {
     struct Sample: Sendable, Equatable {
         /// The monotonic time in seconds.
@@ -67,8 +68,8 @@ final class TrafficHistory: Sendable {
         }
     }
 
-    /// Returns the newest sample that is at least `rateSeconds` old, or the oldest one if none is. Nil before the first
-    /// sample.
+    /// Returns the newest sample that is at least `rateSeconds` old, or the oldest sample if no sample is that old. Nil
+    /// before the first sample.
     func reference(for now: Double) -> Sample? {
         samples.withLock { samples in samples.last { $0.seconds <= now - Self.rateSeconds } ?? samples.first }
     }

@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// The changes that an import makes to the catalog in use.
+/// The changes that an import makes to the present catalog.
 package struct CatalogDifference: Sendable, Equatable {
     /// A line for people about each change, sorted by app and product. A line may name settings, and contains no
     /// secret.

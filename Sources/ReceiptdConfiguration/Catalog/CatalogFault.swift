@@ -19,12 +19,12 @@ package struct CatalogFaults: Error, Sendable, Equatable, CustomStringConvertibl
     /// The exit code of the program: EX_CONFIG of sysexits.h.
     package static let exitCode: Int32 = 78
 
-    /// The most faults that are printed. One more line has the number of the others.
+    /// The most faults in the description. One more line has the number of the other faults.
     package static let maximumTold = 100
 
     package let faults: [CatalogFault]
 
-    /// A line for each fault up to the maximum, and a line with the number of the others.
+    /// A line for each fault up to the maximum, and a line with the number of the other faults.
     package var description: String { lines(of: nil).joined(separator: "\n") }
 
     /// - Parameter file: the file's name, which begins each line; nil for none.

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The keys of a mapping in a catalog file. The reader takes each key that it knows. A key that is left is unknown.
+/// The keys of a mapping in a catalog file. The reader takes each key that it knows. So every remaining key is unknown.
 struct CatalogFields {
     let position: TextPosition
     let owner: String
@@ -32,7 +32,7 @@ extension CatalogReader {
         }
     }
 
-    /// Takes a key that must be there. Returns nil, and adds a fault, if it is missing.
+    /// Takes a key that must be there. Returns nil, and adds a fault, if the key is missing.
     mutating func required(_ name: String, in fields: inout CatalogFields) -> YAMLNode? {
         if let node = fields.take(name) { return node }
         fail(fields.position, "`\(name)` is missing in \(fields.owner)")
@@ -56,8 +56,8 @@ extension CatalogReader {
         }
     }
 
-    /// Returns the text of a scalar, which may be a number. Returns nil, and adds a fault, if it is empty, too long or
-    /// contains NUL.
+    /// Returns the text of a scalar, which may be a number. Returns nil, and adds a fault, if the text is empty, too
+    /// long or contains NUL.
     /// - Parameter maximum: the most Unicode scalars.
     mutating func text(_ node: YAMLNode, called name: String, maximum: Int) -> String? {
         guard let scalar = scalar(node, called: name) else { return nil }

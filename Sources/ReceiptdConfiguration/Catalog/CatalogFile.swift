@@ -1,7 +1,7 @@
 import Fulfillment
 
 /// Turns the text of a catalog file into a `Catalog`, or throws every fault of the file. An import stores the unchanged
-/// text. Reading it again gives an equal catalog.
+/// text. Parsing the stored text gives an equal catalog.
 package enum CatalogFile {
     /// - Parameter version: the number of the import, which is the catalog's version.
     package static func parse(_ text: String, version: Int64) throws(CatalogFaults) -> Catalog {

@@ -9,6 +9,7 @@ enum CatalogLimits {
     static let appAppleID: ClosedRange<Int64> = 1...Int64.max
     /// The most levels of containers in a payload, including the outermost.
     static let payloadDepth = 32
-    /// The most bytes of a payload as JSON. Every granted event of the product contains it, and must fit into a record.
+    /// The most bytes of a payload as JSON. Every granted event of the product contains the payload, and must fit into
+    /// a record.
     static let payloadSize = 65_536
 }

@@ -1,8 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Turns a YAML tree into a catalog. It collects each fault, and continues with the default in place of the faulty
-/// value.
+/// Turns a YAML tree into a catalog. Collects each fault, and continues with the default in place of the faulty value.
 struct CatalogReader {
     private(set) var faults: [CatalogFault]
 

@@ -1,10 +1,10 @@
 /// Finds a text with more YAML aliases than anybody writes by mistake.
 ///
 /// The composition reports each alias as a fault. Before that, the YAML library expands aliases to compare keys, which
-/// takes forever for a few dozen of them. This check is cheap. It is wrong only for prose with many words that begin
+/// takes forever for a few dozen aliases. This check is cheap. It is wrong only for prose with many words that begin
 /// with an asterisk.
 enum AliasFlood {
-    /// The most aliases. 16 of them make a value at most about a thousand times larger.
+    /// The most aliases. 16 aliases make a value at most about a thousand times larger.
     static let maximum = 16
 
     /// Returns the position of the first alias beyond the maximum; nil if there is none.

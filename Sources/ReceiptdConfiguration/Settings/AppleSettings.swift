@@ -15,8 +15,8 @@ package struct AppleSettings: Sendable {
     package var timeoutSeconds = 10.0
     /// The most requests of one replica in flight.
     package var maxConcurrency = 256
-    /// The most requests per second of all replicas together, for each app and endpoint; 0 for no limit. The limit for
-    /// the sandbox is a tenth of it.
+    /// The most requests per second of all replicas together, for each app and endpoint; 0 for no limit. The sandbox
+    /// has a tenth of this limit.
     package var maxRequestsPerSecond = 0.0
     /// The most local refusals per minute that each replica checks with Apple; 0 checks none.
     package var localRefusalChecksPerMinute = 6
@@ -24,7 +24,7 @@ package struct AppleSettings: Sendable {
     package var caFile: String?
     /// The path of a PEM file with the roots for signatures of receipts and JWS; nil for Apple's roots.
     package var rootCertificatesFile: String?
-    /// The roots in `rootCertificatesFile`; Apple's roots if that is nil.
+    /// The roots in `rootCertificatesFile`; Apple's roots if that path is nil.
     package var roots = AppleRoots.builtIn
 }
 

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Reads a small file whole, or throws the reason why it cannot.
+/// Reads a small file whole. Throws a `Fault` with the reason if this fails.
 package enum BoundedFile {
-    /// The reason why a file was not read. It contains nothing of the file's content.
+    /// The reason why a file could not be read. The message contains nothing of the file's content.
     package struct Fault: Error, Sendable, Equatable {
         package let message: String
     }

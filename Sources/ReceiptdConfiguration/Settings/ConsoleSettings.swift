@@ -20,8 +20,8 @@ package struct ConsoleSettings: Sendable {
     }
 
     package var http = HTTPSettings(port: 8091)
-    /// The hosts to which browsers may send requests, beside the console's own address, in lower case. A proxy's is
-    /// one.
+    /// The hosts to which browsers may send requests, beside the console's own address, in lower case. The host of a
+    /// proxy belongs here.
     package var hosts: Set<String> = []
     package var users: [User] = []
 

@@ -29,7 +29,7 @@ package struct IntakeSettings: Sendable {
     package var http = HTTPSettings(port: 8090)
     package var apps = Apps.unnamed
 
-    /// Throws if other machines can reach the intake and the setting is missing.
+    /// Throws if other machines can reach the intake and the setting for the apps is missing.
     package func requireApps() throws(SettingsFaults) {
         guard apps == .unnamed, !http.isOnLoopback else { return }
         let host = SettingName.intakeHTTPHost.rawValue

@@ -1,17 +1,17 @@
 import Kafka
 
-/// The properties of librdkafka's clients. receiptd's own come first, then the operator's.
+/// The properties of librdkafka's clients: first receiptd's own properties, then the operator's properties.
 package struct KafkaClientProperties {
     /// The most kilobytes of prefetched records. One response of each broker may come on top.
     static let prefetchKilobytes = 4096
     /// The most bytes of a broker's response to a fetch, before decompression. Compressed receipts take several times
     /// as much memory.
     static let fetchBytes = 2 * 1024 * 1024
-    /// The most bytes of a whole response, which is larger than `fetchBytes` if one batch is. Also the most bytes of
-    /// one decompressed Zstandard batch. `UnpackingLimit` limits all batches of a response together.
+    /// The most bytes of a whole response. A response is larger than `fetchBytes` if a single batch is. This is also
+    /// the most bytes of one decompressed Zstandard batch. `UnpackingLimit` limits all batches of a response together.
     static let answerBytes = 64 * 1024 * 1024
-    /// The most bytes of a record on the dead-letter topic. If the broker refuses it as too large, an excerpt is
-    /// published.
+    /// The most bytes of a record on the dead-letter topic. If the broker refuses a record as too large, receiptd
+    /// publishes an excerpt.
     static let maximumRecordBytes = 16 * 1024 * 1024
 
     /// The milliseconds after which a consumer looks again for a missing optional topic.
@@ -49,9 +49,9 @@ package struct KafkaClientProperties {
         version >= 0x0202_0000 ? [("fetch.queue.backoff.ms", "10")] : []
     }
 
-    /// The sizes of fetches; empty if the operator sets one of them. librdkafka then derives the other sizes from it.
-    /// librdkafka refuses a `fetch.max.bytes` below `message.max.bytes`, and a `receive.message.max.bytes` below
-    /// `fetch.max.bytes`.
+    /// The sizes of fetches; empty if the operator sets any of these sizes. librdkafka then derives the other sizes
+    /// from the operator's. librdkafka refuses a `fetch.max.bytes` below `message.max.bytes`, and a
+    /// `receive.message.max.bytes` below `fetch.max.bytes`.
     private var fetchLimit: [(name: String, value: String)] {
         let related: Set = ["message.max.bytes", "fetch.max.bytes", "receive.message.max.bytes"]
         if settings.properties.pairs.contains(where: { related.contains($0.name) }) { return [] }
@@ -66,8 +66,8 @@ package struct KafkaClientProperties {
 
     package var consumptionConsumer: KafkaProperties { consumer(inGroup: settings.consumptionGroupID) }
 
-    /// Returns the properties of a consumer of an optional topic, in a group of its own. It looks for a missing topic
-    /// sooner.
+    /// Returns the properties of a consumer of an optional topic, in a group of its own. Such a consumer looks for a
+    /// missing topic more often.
     private func consumer(inGroup group: String) -> KafkaProperties {
         var properties = consumer
         properties["group.id"] = group

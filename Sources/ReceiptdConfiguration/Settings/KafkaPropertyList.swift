@@ -1,6 +1,6 @@
-/// The properties in `KAFKA_PROPERTIES`, written as `name=value;name=value`. White space around names and values is
-/// ignored, and so are empty segments. A value may contain `=`. A separator counts even before a combining mark,
-/// because librdkafka reads bytes.
+/// The properties in `KAFKA_PROPERTIES`, written as `name=value;name=value`. The list ignores white space around names
+/// and values, and empty segments. A value may contain `=`. A separator counts even before a combining mark, because
+/// librdkafka reads bytes.
 package struct KafkaPropertyList {
     package private(set) var pairs: [(name: String, value: String)] = []
     /// The faults as sentences. They contain names, and never values.

@@ -13,12 +13,12 @@ package struct KafkaSettings: Sendable {
     package var accountsTopic = "player-accounts"
     package var consumptionTopic = "receipt-consumption"
     /// Each further topic has a consumer group of its own. In one group, a consumer of one topic would cause rebalances
-    /// for the consumers of the others.
+    /// for the consumers of the other topics.
     package var notificationsGroupID: String { groupID + "-notifications" }
     package var accountsGroupID: String { groupID + "-accounts" }
     package var consumptionGroupID: String { groupID + "-consumption" }
 
-    /// The topics beside the submissions topic. A redriven dead letter returns to the one that it came from.
+    /// The topics beside the submissions topic. A redriven dead letter returns to the topic that it came from.
     package var batchedTopics: Set<String> { [notificationsTopic, accountsTopic, consumptionTopic] }
 
     package init() {}

@@ -8,7 +8,7 @@ package struct PasswordHash: Sendable, Equatable {
     package static let logRoundsRange = 10...17
     package static let blockSizeRange = 1...16
     package static let parallelismRange = 1...4
-    /// The number of bytes of the salt; `digestRange` is that of the hash.
+    /// The allowed numbers of bytes of the salt. `digestRange` has the allowed numbers of bytes of the hash.
     private static let saltRange = 8...64
     private static let digestRange = 16...64
 
@@ -26,7 +26,7 @@ package struct PasswordHash: Sendable, Equatable {
         self.digest = digest
     }
 
-    /// Returns nil if `text` is no such hash (it may be a password), or if the cost is too high.
+    /// Returns nil if `text` is no such hash, because it may be a password. Returns nil if the cost is too high.
     package init?(_ text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt" else { return nil }

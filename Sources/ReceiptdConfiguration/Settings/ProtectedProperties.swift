@@ -1,7 +1,7 @@
 /// The librdkafka properties on which receiptd's guarantees depend. The operator may set them only to receiptd's value
 /// (https://github.com/confluentinc/librdkafka/blob/v2.0.2/CONFIGURATION.md).
 struct ProtectedProperties {
-    /// The first librdkafka version with safe commits during cooperative rebalances: 2.10, in the form of
+    /// The first librdkafka version with safe commits during cooperative rebalances. This is 2.10, in the form of
     /// `rd_kafka_version()`.
     static let safeCooperativeVersion: Int32 = 0x020A_0000
     /// The most requests in flight with which an idempotent producer keeps the order of records.
@@ -11,8 +11,8 @@ struct ProtectedProperties {
     let groupID: String
     let libraryVersion: Int32
 
-    /// The names of each property with its synonyms, and the texts that mean receiptd's value. The usual text comes
-    /// first.
+    /// The names of each property with its synonyms, and the texts that mean receiptd's value. The first text is the
+    /// usual one.
     private static let fixed: [(names: [String], values: [String])] = [
         (["enable.auto.commit", "auto.commit.enable"], ["false", "f", "0"]),
         (["enable.auto.offset.store"], ["false", "f", "0"]),

@@ -3,7 +3,7 @@ import Yams
 /// Finds every key that its mapping has more than once.
 ///
 /// The YAML library stops at the first repeated key. To find all faults of the file, this type puts a mark, which is a
-/// private-use character, before that key. Then the library parses the text again.
+/// private-use character, before the repeated key. Then the library parses the text again.
 struct RepeatedKeys {
     /// The most keys that get a mark, because each needs another parse. The next repeated key is the last fault.
     static let maximum = 20
@@ -38,7 +38,7 @@ struct RepeatedKeys {
     /// Returns the text with a mark before the key at this position; nil if the key cannot be marked safely.
     mutating func renaming(in text: String, at mark: Mark) -> String? {
         guard count < Self.maximum, let new = Unicode.Scalar(Self.firstMark + UInt32(count)) else { return nil }
-        // If the file contains private-use characters, nobody can tell them from marks.
+        // If the file contains private-use characters, this type cannot tell these characters from marks.
         if count == 0, text.unicodeScalars.contains(where: Self.isMark) { return nil }
         var scalars = text.unicodeScalars
         guard var index = Self.index(line: mark.line, column: mark.column, in: scalars) else { return nil }

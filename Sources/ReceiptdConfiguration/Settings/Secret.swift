@@ -1,4 +1,4 @@
-/// A secret value. Printing, interpolating or dumping it does not show the value.
+/// A secret value. Printing, interpolating or dumping a `Secret` does not show the value.
 package struct Secret: Sendable, Equatable {
     package let value: String
 

@@ -10,18 +10,18 @@ package struct SecretSource: Sendable {
         self.environment = environment
     }
 
-    /// Returns the secret; nil if it is not set or cannot be read.
+    /// Returns the secret; nil if the secret is not set or cannot be read.
     package func secret(named name: String) -> String? {
         guard case .success(let secret) = read(name) else { return nil }
         return secret?.value
     }
 
-    /// Returns the secret; nil if it is not set.
+    /// Returns the secret; nil if the secret is not set. Fails if the secret cannot be read.
     package func read(_ name: String) -> Result<Secret?, SettingsFault> {
         Self.resolve(name, value: environment[name], file: environment[name + "_FILE"])
     }
 
-    /// Returns a secret from its value or its file. An empty text counts as not set.
+    /// Returns a secret from its value or its file. An empty text counts as no value.
     static func resolve(
         _ name: String, value: String?, file: String?, line: Int? = nil
     ) -> Result<Secret?, SettingsFault> {

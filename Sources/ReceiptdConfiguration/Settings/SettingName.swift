@@ -54,7 +54,7 @@ package enum SettingName: String, CaseIterable, Sendable {
     /// The name `NAME_FILE` of a secret; nil for other settings.
     var fileVariant: String? { isSecret ? rawValue + "_FILE" : nil }
 
-    /// The ways to set the setting, for the message about a missing one.
+    /// The ways to set the setting, for the message about a missing setting.
     var waysToGive: String {
         let path = Self.path(of: rawValue).split(separator: ".").map(String.init)
         let inFile = path.count == 2 ? "\(path[0]): { \(path[1]): … }" : rawValue

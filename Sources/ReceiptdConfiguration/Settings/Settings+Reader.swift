@@ -12,8 +12,8 @@ extension Settings {
         fileprivate var setting: SettingName { self == .kafka ? .kafkaBootstrapServers : .databaseURL }
     }
 
-    /// Reads the settings from the environment. For a setting that the environment lacks, it reads a YAML file. No
-    /// other code reads settings.
+    /// Reads the settings from the environment. Reads a setting that the environment lacks from a YAML file. No other
+    /// code reads settings.
     package struct Reader: Sendable {
         package var environment: [String: String]
         /// The path of the settings file; nil for none.
@@ -25,12 +25,14 @@ extension Settings {
         var libraryFaults: @Sendable ([(name: String, value: String)]) -> [(name: String, message: String)] = { pairs in
             KafkaProperties(pairs).faults().map { ($0.name, $0.message) }
         }
-        /// Makes librdkafka clients with these settings. Returns the reason if librdkafka refuses, and nil otherwise.
+        /// Makes librdkafka clients with these settings. Returns the reason if librdkafka refuses the settings, and nil
+        /// otherwise.
         var libraryRefusal: @Sendable (KafkaSettings) -> String? = { kafka in
             let clients = KafkaClientProperties(settings: kafka)
             return clients.consumer.refusal(of: .consumer) ?? clients.producer.refusal(of: .producer)
         }
-        /// Returns the reason why libpq cannot read a connection URI, without any part of it; nil if libpq can read it.
+        /// Returns the reason why libpq cannot read a connection URI, without any part of the URI. Returns nil if libpq
+        /// can read the URI.
         package var databaseFault: @Sendable (String) -> String? = { _ in nil }
         /// Returns true if TLS can use the certificates of the file at a path.
         package var holdsCertificates: @Sendable (String) -> Bool = { _ in true }
@@ -49,7 +51,7 @@ extension Settings {
             let source = SettingsSource(environment: environment, file: file)
             var checks = SettingsChecks(source.values)
             var settings = Settings()
-            // A secret that cannot be read already has a fault.
+            // If a secret cannot be read, there is already a fault.
             let faulty = Set(source.faults.map(\.setting))
             for requirement in required where !checks.isSet(requirement.setting) {
                 let name = requirement.setting.rawValue
@@ -117,8 +119,8 @@ extension Settings {
             }
         }
 
-        /// Refuses the samples' published root together with an address of Apple. Its key is public, so anybody could
-        /// make receipts that a real game's worker grants.
+        /// Refuses the samples' published root together with an address of Apple. The key of this root is public, so
+        /// anybody could make receipts that a real game's worker grants.
         private func refusePublishedRoot(_ checks: inout SettingsChecks, _ apple: AppleSettings) {
             let names = apple.apples.map(\.rawValue)
             guard apple.roots.holdsPublishedRoot, !names.isEmpty else { return }
@@ -139,7 +141,8 @@ extension Settings {
             checks.integer(
                 .parkedUnprovenMegabytes, into: &retry.unprovenMegabytes, in: SettingsLimits.parkedMegabytes)
             guard retry.delay.maximumSeconds < retry.delay.initialSeconds else { return }
-            // A default gives way to the delay that is given.
+            // If the operator sets only one of the two delays, the default of the other delay changes to the same
+            // value.
             if !checks.isSet(.retryInitialDelaySeconds) {
                 retry.delay.initialSeconds = retry.delay.maximumSeconds
             } else if !checks.isSet(.retryMaxDelaySeconds) {

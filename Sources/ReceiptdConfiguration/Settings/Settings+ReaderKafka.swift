@@ -16,8 +16,8 @@ extension Settings.Reader {
         readProperties(&checks, into: &kafka)
     }
 
-    /// Adds a fault if librdkafka cannot make clients with the operator's properties. Only this shows some faults, such
-    /// as a file that cannot be read, or a mechanism that this librdkafka lacks.
+    /// Adds a fault if librdkafka cannot make clients with the operator's properties. Only this attempt shows some
+    /// faults, such as a file that cannot be read, or a mechanism that this librdkafka lacks.
     func tryClients(_ checks: inout SettingsChecks, _ kafka: KafkaSettings) {
         guard !kafka.properties.pairs.isEmpty, checks.faults.isEmpty, let refusal = libraryRefusal(kafka) else {
             return
@@ -26,8 +26,8 @@ extension Settings.Reader {
             .kafkaProperties, "librdkafka cannot make a client with these properties: \(ShownText.plain(refusal))")
     }
 
-    /// Returns the text with the brokers; nil if it is faulty. Like librdkafka it allows white space around commas, and
-    /// a protocol before the host.
+    /// Returns the text with the brokers; nil if the text is faulty. Like librdkafka, this function allows white space
+    /// around commas, and a protocol before the host.
     private static func bootstrapServers(_ text: String) -> String? {
         let servers = text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmed)
         let areSound = servers.allSatisfy { server in

@@ -4,8 +4,8 @@ import Logging
 import NamesAndTimes
 
 extension Settings {
-    /// The settings and their values for the log at the start. It shows whether secrets are set and how many, the
-    /// database's host and name, and the names of the operator's Kafka properties.
+    /// The settings and their values for the log at the start. The summary shows whether secrets are set and how many,
+    /// the database's host and name, and the names of the operator's Kafka properties.
     package var redactedSummary: [(String, String)] {
         let rows: [(SettingName, String)] = [
             (.kafkaBootstrapServers, kafka.bootstrapServers),
@@ -80,7 +80,8 @@ enum DatabasePlace {
         return isPlain && hasNumericPorts(place) ? place : hidden
     }
 
-    /// Returns true if every port is a number. Another text after a colon may be a password, if the host was forgotten.
+    /// Returns true if every port is a number. If the operator forgot the host, the text after a colon may be a
+    /// password.
     private static func hasNumericPorts(_ place: String) -> Bool {
         place.prefix { $0 != "/" }.split(separator: ",").allSatisfy { host in
             guard let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") else { return true }

@@ -37,7 +37,7 @@ package struct DatabaseSettings: Sendable {
         return secret.flatMap { Self.uri($0.value) }
     }
 
-    /// Returns the URI; nil if the text is none.
+    /// Returns the URI; nil if the text is no URI.
     static func uri(_ text: String) -> Secret? {
         let isURI = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
         return isURI && !text.unicodeScalars.contains { $0.value < 0x20 } ? Secret(text) : nil
@@ -51,7 +51,8 @@ package struct DatabaseSettings: Sendable {
 }
 
 package struct RetrySettings: Sendable {
-    /// The delays between two tries. They double from 0.5 s to 300 s. For doubtful answers they cover 600 s.
+    /// The delays between two tries. The delays double from 0.5 s to 300 s. For doubtful answers the delays cover 600
+    /// s.
     package var delay = RetryDelay()
     /// The seconds after which a worker parks a submission that it retries.
     package var parkAfterSeconds = 30.0
@@ -60,7 +61,7 @@ package struct RetrySettings: Sendable {
 
     package var unprovenBytes: Int64 { Int64(unprovenMegabytes) * 1_000_000 }
 
-    /// The longest delay with these settings, in seconds.
+    /// The longest wait for the next try with these settings, in seconds.
     package var longestSeconds: Double { max(delay.maximumSeconds, delay.doubtSeconds, parkAfterSeconds) }
 }
 

@@ -1,6 +1,6 @@
 /// A fault of the settings. Its text never contains a secret.
 package struct SettingsFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The setting's name in the environment. For an unknown key of the settings file, the key.
+    /// The setting's name in the environment, or an unknown key of the settings file.
     package let setting: String
     package let message: String
     /// The line in the settings file, from 1; nil if the value has another source.

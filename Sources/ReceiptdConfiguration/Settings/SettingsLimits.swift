@@ -1,11 +1,12 @@
 /// The range of each numeric setting, with both ends included.
 enum SettingsLimits {
     static let poolSize = 1...1000
-    /// A longer wait would keep a submission waiting for the ledger longer than for Apple.
+    /// The range of seconds for gathering a batch. With a longer wait, a submission would wait longer for the ledger
+    /// than for Apple.
     static let gatheringSeconds = 0.0...1
     static let maxConcurrency = 1...10_000
     static let maxRequestsPerSecond = 0.0...1_000_000
-    /// Above 0, because every request needs some time.
+    /// The range is above 0, because every request needs some time.
     static let timeoutSeconds = 0.001...3600
     /// The range of a delay in seconds, up to a week.
     static let delaySeconds = 0.0...604_800
@@ -13,9 +14,9 @@ enum SettingsLimits {
     /// The range of megabytes of parked proofs, up to a terabyte.
     static let parkedMegabytes = 0...1_000_000
     static let retentionDays = 1...3650
-    /// Apple keeps notifications for 180 days.
+    /// The range of days of the notification history. Apple keeps notifications for 180 days.
     static let historyDays = 1...180
-    /// Apple accepts a report within twelve hours of the refund request.
+    /// The range of seconds for the report. Apple accepts a report within twelve hours of the refund request.
     static let consumptionWaitSeconds = 0.0...36_000
     static let refusalChecks = 0...6000
     static let port = 0...65_535

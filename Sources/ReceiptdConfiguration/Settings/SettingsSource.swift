@@ -69,7 +69,7 @@ struct SettingsSource {
             let known = faults.count
             let entries = entries(of: section.value, called: ShownText.plain(section.name))
             for entry in entries { add(entry, path: "\(section.name).\(entry.name)") }
-            // Otherwise the keys of an unknown section are the faults.
+            // In an unknown section with keys, each key already has its fault.
             if entries.isEmpty, faults.count == known { requireSection(section) }
         }
     }

@@ -33,7 +33,8 @@ enum NearName {
         }
     }
 
-    /// Returns the nearest candidate, and the first of several equally near ones; nil if none is near.
+    /// Returns the nearest candidate; nil if no candidate is near. Of several equally near candidates, returns the
+    /// first.
     static func nearest(to name: String, among candidates: [String]) -> String? {
         var best: (name: String, distance: Int)?
         let letters = Array(name.utf8)

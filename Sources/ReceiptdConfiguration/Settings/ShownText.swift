@@ -1,6 +1,6 @@
 /// Makes text from outside safe for messages: on one line, with a limited length, and in quotes if wanted.
 package enum ShownText {
-    /// The most Unicode scalars. An ellipsis replaces the others.
+    /// The most Unicode scalars. An ellipsis replaces further scalars.
     package static let maximumLength = 80
 
     package static func quoted(_ text: String) -> String { "\"\(plain(text))\"" }

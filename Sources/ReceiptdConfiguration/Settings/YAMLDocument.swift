@@ -3,8 +3,8 @@ import Yams
 /// A YAML document: its tree, and its faults.
 ///
 /// Configuration needs only mappings, sequences and scalars. Anchors, aliases, tags, merge keys, and keys that are not
-/// scalars are faults. With them the content of a file would not be visible in its lines, and aliases could make a
-/// small file endlessly large.
+/// scalars are faults. With such syntax the content of a file would not be visible in its lines, and aliases could make
+/// a small file endlessly large.
 struct YAMLDocument: Sendable {
     /// The most levels of containers.
     static let maximumDepth = 64

@@ -23,7 +23,7 @@ struct YAMLNode: Sendable {
         case scalar(YAMLScalar)
         case sequence([YAMLNode])
         case mapping([YAMLEntry])
-        /// The node's content cannot be used. Its fault is already reported.
+        /// Content that cannot be used. The document already has a fault about it.
         case unreadable
     }
 }

@@ -12,8 +12,8 @@ enum YAMLParsing {
         let faults: [YAMLFault]
     }
 
-    /// The bytes below which Swift stores a string outside the heap. The text must be on the heap, because the library
-    /// keeps its address.
+    /// The number of bytes below which Swift stores a string outside the heap. The text must be on the heap, because
+    /// the library keeps the text's address.
     private static let smallText = 16
 
     static func parse(_ text: String) -> Result<Parsed, Faults> {
@@ -23,7 +23,7 @@ enum YAMLParsing {
         text.makeContiguousUTF8()
         while true {
             do {
-                // With this resolver `no`, `1e3` and dates stay text, and keys are compared as text.
+                // With this resolver `no`, `1e3` and dates stay text, and the library compares keys as text.
                 let parser = try Parser(yaml: text, resolver: .basic, encoding: .utf8)
                 return .success(Parsed(root: try parser.singleRoot(), parser: parser, repeatedKeys: repeatedKeys))
             } catch YamlError.duplicatedKeysInMapping(let names, let context) {

@@ -55,7 +55,7 @@ struct CatalogCommand: CommandGroup {
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings) async throws {
-            // The file is read first, so that its faults are reported even if the database cannot be reached.
+            // The command reads the file first, so that it reports the file's faults even without the database.
             let document = try CatalogDocument(file: file)
             try await withSchema(settings.database) { pool in
                 try await replace(in: CatalogStore(pool: pool), by: document)

@@ -19,7 +19,7 @@ struct ConsoleCommand: AsyncParsableCommand {
             commandName: "serve", abstract: "The same as `receiptd console`.", shouldDisplay: false)
 
         static let requirements: Set<Settings.Requirement> = [.database]
-        /// None, because the command logs the warnings.
+        /// The set is empty, because the command logs the warnings.
         static let told: Set<SettingsWarning.Kind> = []
 
         @OptionGroup var options: SettingsOptions

@@ -29,7 +29,7 @@ struct DeadLettersCommand: CommandGroup {
         func validate() throws { try RowLimit.validate(limit) }
 
         func run(_ settings: Settings) async throws {
-            // Only positions and sizes stay in memory, so that a topic with large records does not fill it.
+            // Only positions and sizes stay in memory, so that a topic with large records does not fill the memory.
             let wanted = letters.filter
             let letters = try await DeadLetterTopic(settings: settings.kafka)
                 .compactMap { wanted.admits($0) ? $0.withoutRecord : nil }.sorted()

@@ -70,7 +70,7 @@ struct InspectCommand: DatabaseCommand {
         let first = try await read()
         let kafka = await search.run(
             isKnown: first.sections.contains { !$0.rows.isEmpty }, players: first.players)
-        // A submission may have been decided during the search in Kafka. The second read finds its outcome.
+        // A worker may have decided a submission during the search in Kafka. The second read finds the outcome.
         let inspection = kafka.waiting.isEmpty ? first : try await read()
         var summary = InspectionSummary(id: id, inspection: inspection, kafka: kafka)
         if !summary.undecided.isEmpty { summary.apple = await AppleWord.lines(settings.http, in: pool) }

@@ -13,7 +13,7 @@ struct IntakeCommand: OperatorCommand {
             """)
 
     static let requirements: Set<Settings.Requirement> = [.kafka]
-    /// None, because the command logs the warnings.
+    /// The set is empty, because the command logs the warnings.
     static let told: Set<SettingsWarning.Kind> = []
 
     @OptionGroup var options: SettingsOptions

@@ -64,7 +64,7 @@ extension CommandFailure {
         case let failure as CommandFailure: self = failure
         case let faults as SettingsFaults: self.init(faults.description, code: SettingsFaults.exitCode)
         case let error as OperationsServerError:
-            // A taken port may become free later. For any other cause an operator has to change something.
+            // A taken port may become free later. For any other cause, an operator has to change something.
             self.init(error.description, code: error.isPortTaken ? Self.unavailable : Self.wrongSettings)
         case let error as KafkaError: self.init(uncaught: error)
         default: self.init("\(error)", code: 1)

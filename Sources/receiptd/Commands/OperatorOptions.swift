@@ -63,7 +63,7 @@ enum RowLimit {
     /// The number of rows that a list shows without `--all` and `--limit`.
     static let page = 100
 
-    /// Returns the limit. Without one, returns every row if `all` is true, and otherwise a page.
+    /// Returns the limit. Without a limit, returns every row if `all` is true, and otherwise a page.
     static func rows(_ limit: Int?, all: Bool) -> Int { limit ?? (all ? Int(Int32.max) : page) }
 
     static func validate(_ limit: Int?) throws {

@@ -5,7 +5,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Prints what a proof contains.
+/// Prints the content of a proof.
 struct ProofCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "proof",

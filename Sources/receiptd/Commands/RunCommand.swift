@@ -10,20 +10,20 @@ struct RunCommand: OperatorCommand {
         commandName: "run", abstract: "Runs the worker, until SIGTERM or SIGINT.")
 
     private static let arenas: Int32 = 4
-    /// The bytes from which a freed allocation returns to the system, and from which the free end of the heap does.
+    /// The bytes from which glibc returns a freed allocation to the system. `trimThreshold` is for the heap's free end.
     private static let mapThreshold: Int32 = 128 * 1024
     private static let trimThreshold: Int32 = 1024 * 1024
 
     static let requirements: Set<Settings.Requirement> = [.kafka, .database]
-    /// None, because the command logs the warnings.
+    /// The set is empty, because the command logs the warnings.
     static let told: Set<SettingsWarning.Kind> = []
 
     @OptionGroup var options: SettingsOptions
 
     func run(_ settings: Settings) async throws {
-        // By default glibc has an arena for each thread, most half empty. With two, threads wait for each other.
+        // glibc's default is an arena for each thread, most half empty. With two arenas, threads wait for each other.
         mallopt(M_ARENA_MAX, Self.arenas)
-        // By default glibc keeps the memory of a backlog. With these thresholds it returns large freed fetches.
+        // By default glibc keeps the memory of a backlog. With these thresholds it returns the memory of large fetches.
         mallopt(M_MMAP_THRESHOLD, Self.mapThreshold)
         mallopt(M_TRIM_THRESHOLD, Self.trimThreshold)
         let logger = settings.log.makeLogger()

@@ -5,7 +5,7 @@ import Logging
 import Operations
 import ReceiptdConfiguration
 
-/// The option `--config FILE`. Every command reads its settings through it.
+/// The option `--config FILE`. Every command reads its settings through this option.
 struct SettingsOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A YAML file of settings. Environment variables override it.", valueName: "file"))
     var config: String?

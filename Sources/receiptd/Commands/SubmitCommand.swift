@@ -72,7 +72,7 @@ struct SubmitCommand: OperatorCommand {
             code: 1)
     }
 
-    /// Reads and checks all lines. The command sends no record before that.
+    /// Reads and checks all lines, before the command sends a record.
     private func readLines() throws -> [Line] {
         let data: Data
         do {

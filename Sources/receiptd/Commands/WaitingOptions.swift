@@ -59,7 +59,7 @@ struct WaitingChoice<Reason: WaitingReason & ExpressibleByArgument>: ParsableArg
 
     func validate() throws {
         guard (id != nil) != all else { throw ValidationError("Give an id or --all.") }
-        // `--player` may stand beside an id, which the rows of several players may have.
+        // `--player` may stand beside an id, because rows of several players may have the same id.
         guard all || (rows.filter() == WaitingFilter(playerID: rows.player) && rows.limit == nil) else {
             throw ValidationError("Options that choose rows, and --limit, need --all.")
         }
@@ -68,7 +68,7 @@ struct WaitingChoice<Reason: WaitingReason & ExpressibleByArgument>: ParsableArg
         }
     }
 
-    /// Returns the number of rows that the command changes: all that it found, or `--limit` if that is lower.
+    /// Returns the number of rows that the command changes: all that it found, or `--limit` if that number is lower.
     func count(_ found: Int) -> Int { min(found, rows.limit ?? found) }
 
     var filter: WaitingFilter<Reason> { rows.filter(id: id) }

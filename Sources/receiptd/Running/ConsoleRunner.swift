@@ -10,7 +10,7 @@ import ServiceLifecycle
 
 /// Runs the console until a signal stops the process.
 struct ConsoleRunner {
-    /// The PostgreSQL sessions of the console. With several of them, searches can run at the same time.
+    /// The PostgreSQL sessions of the console. With several sessions, searches can run at the same time.
     private static let sessions = 4
 
     let settings: Settings
@@ -37,7 +37,7 @@ struct ConsoleRunner {
     }
 }
 
-/// Checks whether PostgreSQL answers. At a shutdown it makes the process unready for load balancers.
+/// Checks whether PostgreSQL answers. At a shutdown, makes the process unready, so that load balancers notice it.
 private struct DatabaseWatch: Service {
     private static let seconds = 5.0
 

@@ -46,7 +46,7 @@ struct IntakeRunner {
     }
 }
 
-/// Checks whether Kafka answers. At a shutdown it makes the process unready for load balancers.
+/// Checks whether Kafka answers. At a shutdown, makes the process unready, so that load balancers notice it.
 private struct IntakeWatch: Service {
     let intake: NotificationIntake
     let health: Health

@@ -5,7 +5,7 @@ import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
-/// Runs services until SIGTERM or SIGINT, or until one of them ends. Then it stops them in reverse order.
+/// Runs services until SIGTERM or SIGINT, or until a service ends. Then stops them in reverse order.
 struct SignalledServices {
     let services: [any Service]
     let logger: Logger

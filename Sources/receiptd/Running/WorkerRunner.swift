@@ -27,8 +27,8 @@ struct WorkerRunner {
         let worker = WorkerService(
             settings: settings, secrets: secrets, metrics: metrics, health: health, logger: logger,
             start: { for await _ in listening {} })
-        // Services stop in reverse order. The worker stops first, and /readyz reports the stop meanwhile. If a service
-        // ends by itself, all stop. Otherwise a worker could run without a server to show its health.
+        // Services stop in reverse order. The worker stops first, and `/readyz` reports the stop meanwhile. If a
+        // service ends by itself, all services stop. Otherwise a worker could run without a server to show its health.
         try await SignalledServices(
             services: [
                 EndlessService(part: .httpServer, service: server),

@@ -13,7 +13,7 @@ import Postgres
 import ReceiptdConfiguration
 import ServiceLifecycle
 
-/// Runs the worker: it waits for PostgreSQL, its schema and a catalog, and consumes until the stop.
+/// Runs the worker. The worker waits for PostgreSQL, its schema and a catalog, and consumes until the stop.
 struct WorkerService: Service {
     /// The share of Apple's response time for which a small batch may wait for further decisions.
     private static let gatheringShare = 0.05
@@ -33,7 +33,7 @@ struct WorkerService: Service {
         let pool = PostgresPool(
             configuration: settings.database.workerConfiguration, size: settings.database.poolSize, hung: noteHung)
         var ledgerLimits = PostgresLedger.Limits()
-        // Two sessions stay free: one for look-ups, and one for other work outside the ledger.
+        // Two sessions stay free: one session for look-ups, and one for other work outside the ledger.
         ledgerLimits.writers = min(ledgerLimits.writers, max(1, settings.database.poolSize - 2))
         ledgerLimits.longestGatheringDelay = .seconds(settings.database.gatheringSeconds)
         ledgerLimits.gatheringBound = { [latency] in .seconds(latency.seconds * Self.gatheringShare) }
@@ -42,7 +42,7 @@ struct WorkerService: Service {
             pool: ledger.deciding, longestDelay: settings.retry.longestSeconds,
             mostUnprovenBytes: settings.retry.unprovenBytes,
             observer: .reporting(to: metrics, health, logger))
-        // The budget has its own pool, so that leasing it does not wait for a batch.
+        // The budget has its own pool, so that a lease of the budget does not wait for a batch.
         let budgetPool = PostgresPool(configuration: settings.database.workerConfiguration, size: 1, hung: noteHung)
         let limit = ShutdownLimit(seconds: settings.shutdownGraceSeconds, pools: [pool, budgetPool], logger: logger)
         let limits = AppleLimits(
@@ -79,7 +79,7 @@ struct WorkerService: Service {
         if let failure { throw failure }
     }
 
-    /// Counts and logs a session that did not answer in time. Another session repeats its work.
+    /// Counts and logs a session that did not answer in time. Another session repeats the work.
     private var noteHung: @Sendable (HungSession) -> Void {
         { [logger, health] hung in
             health.failures.count(.postgresql)
@@ -181,7 +181,8 @@ struct WorkerService: Service {
         case other
     }
 
-    /// Runs the pipeline and the other tasks until the process stops. If one ends earlier, the others stop in order.
+    /// Runs the pipeline and the other tasks until the process stops. If one of them ends earlier, the others stop in
+    /// order.
     private func run(_ pipeline: Pipeline, beside others: [@Sendable () async throws -> Void]) async throws {
         try await withThrowingTaskGroup(of: Ended.self) { group in
             for other in others {
@@ -221,7 +222,7 @@ struct WorkerService: Service {
     /// The seconds before the log repeats an unchanged reason.
     private static let waitingLinePause = Duration.seconds(60)
 
-    /// Waits for PostgreSQL, its schema and a catalog. Logs what is missing, and tries again.
+    /// Waits for PostgreSQL, its schema and a catalog. Logs why the worker waits, and tries again.
     private func waitUntilReady(_ pool: PostgresPool, _ watch: CatalogWatch) async throws -> Catalog {
         var told: (reason: String, at: ContinuousClock.Instant)?
         while true {
@@ -264,7 +265,8 @@ struct WorkerService: Service {
         return awaited
     }
 
-    /// Returns PostgreSQL's message with a remedy. A refused password is no end: an operator may be changing it.
+    /// Returns PostgreSQL's message with a remedy. A refused password does not end the worker, because an operator may
+    /// be changing the password.
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? PostgresError else { return "PostgreSQL cannot be used: \(type(of: error))" }
         return switch error.kind {
