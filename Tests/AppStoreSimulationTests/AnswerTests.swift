@@ -34,7 +34,7 @@ struct AnswerTests {
 
     @Test("Pacific dates are right in winter and around the clock changes")
     func pacificDates() async throws {
-        // The times are one in winter, and the last second before and the first after each clock change of 2017.
+        // The times are in winter, and in the last second before and the first second after each clock change of 2017.
         let expected: [(Int64, String)] = [
             (1_484_283_892_000, "2017-01-12 21:04:52 America/Los_Angeles"),
             (1_489_312_799_000, "2017-03-12 01:59:59 America/Los_Angeles"),
@@ -53,7 +53,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("300 purchases of a receipt are answered in their order")
+    @Test("The answer lists the 300 purchases of a receipt in their order")
     func many() async throws {
         var receipt = receipt()
         receipt.purchases = (0..<300).map { SimulatedPurchase(transactionID: "\($0)", productID: "gold.1") }
@@ -62,7 +62,7 @@ struct AnswerTests {
         #expect(answer.inApp.map { $0["transaction_id"] as? String } == (0..<300).map { "\($0)" })
     }
 
-    @Test("A receipt with subscriptions is answered with latest_receipt_info, newest first, and the receipt")
+    @Test("The answer to a receipt with subscriptions has latest_receipt_info, newest first, and latest_receipt")
     func subscriptions() async throws {
         var receipt = receipt(.sandbox)
         receipt.purchases += (1...3).map { month in
@@ -101,7 +101,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "An iOS 6 receipt is answered in its own style, and 21006 once expired",
+        "The answer to an iOS 6 receipt has the old form, and status 21006 after the expiry",
         arguments: SimulatedTransactionReceipt.Spacing.allCases)
     func transactionReceipts(_ spacing: SimulatedTransactionReceipt.Spacing) async throws {
         var receipt = SimulatedTransactionReceipt(
@@ -125,7 +125,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("A wrong or missing password is 21004 once a secret is set for the app")
+    @Test("If the app has a secret, a wrong or missing password leads to 21004")
     func sharedSecrets() async throws {
         var options = AppStoreSimulation.Options()
         options.sharedSecrets = ["com.example.game": "s3cret"]
@@ -137,7 +137,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("receipt-data is read despite escapes, line breaks and other fields")
+    @Test("The simulation reads receipt-data despite escapes, line breaks and other fields")
     func spelling() async throws {
         let text = receipt().base64Encoded()
         let escaped = text.replacingOccurrences(of: "/", with: "\\/").replacingOccurrences(of: "+", with: "\\u002b")
@@ -152,7 +152,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("Apple answers 21002 to a text that is no receipt, and 21000 to a body that is no request")
+    @Test("The simulation answers 21002 to a text that is no receipt, and 21000 to a body that is no request")
     func refusals() async throws {
         try await withApple { apple async throws in
             for junk in ["Y29tLnVydXMuaWFwLjk2NjU3Mjkw", "%%%", "", "MIIB", "YQ=", "e30="] {

@@ -21,7 +21,7 @@ struct BehaviourTests {
         #expect(SimulatedBehaviour(json: behaviour.json) == behaviour)
     }
 
-    @Test("Short forms are read: a single step without an array, an answer by its name")
+    @Test("A single step may be written without an array, and an answer by its name alone")
     func shortForms() {
         #expect(SimulatedBehaviour(json: "\"hang\"") == [.hang])
         #expect(SimulatedBehaviour(json: #"{"answer":"status","status":21005,"times":2}"#) == [.status(21005).times(2)])

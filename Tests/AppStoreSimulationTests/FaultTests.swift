@@ -14,7 +14,7 @@ struct FaultTests {
         }
     }
 
-    @Test("Steps are counted over both endpoints together, unless a step names an endpoint")
+    @Test("The simulation counts steps over both endpoints together, unless a step names an endpoint")
     func counting() async throws {
         let together = receipt(behaviour: [.status(1), .status(2)]).base64Encoded()
         let apart = receipt(behaviour: [.status(3).only(in: .sandbox), .status(4), .status(5)]).base64Encoded()
@@ -28,7 +28,7 @@ struct FaultTests {
         }
     }
 
-    @Test("The retry flag is sent in each scripted spelling")
+    @Test("The simulation sends the retry flag in each scripted spelling")
     func retryFlag() async throws {
         try await withApple { apple async throws in
             let expected: [(SimulatedStep, String)] = [
@@ -44,7 +44,7 @@ struct FaultTests {
         }
     }
 
-    @Test("Verbatim JSON, an HTTP status with headers, Apple's HTML and an empty in_app are sent as scripted")
+    @Test("The simulation sends verbatim JSON, an HTTP status with headers, HTML and an empty in_app as scripted")
     func texts() async throws {
         try await withApple { apple async throws in
             func ask(_ step: SimulatedStep) async throws -> WireClient.Outcome {
@@ -87,7 +87,7 @@ struct FaultTests {
         }
     }
 
-    @Test("A hung request is read, and gets no answer until the client closes")
+    @Test("If a step hangs, the simulation reads the request, and sends nothing until the client closes")
     func hang() async throws {
         let text = receipt(behaviour: [.hang]).base64Encoded()
         try await withApple { apple async throws in
@@ -101,7 +101,7 @@ struct FaultTests {
         }
     }
 
-    @Test("A request that hangs after the head gets no body")
+    @Test("If a step hangs after the head, the client gets no body")
     func hangAfterHeaders() async throws {
         let text = receipt(behaviour: [.hangAfterHeaders]).base64Encoded()
         try await withApple { apple async throws in
@@ -114,7 +114,7 @@ struct FaultTests {
         }
     }
 
-    @Test("An answer in a slow drip arrives whole")
+    @Test("An answer that comes slowly in small pieces arrives whole")
     func slowDrip() async throws {
         let text = receipt(behaviour: [.slowDrip(milliseconds: 1, chunkBytes: 100)]).base64Encoded()
         let answer = try await withApple { try await $0.ask(text) }
@@ -122,7 +122,7 @@ struct FaultTests {
         #expect(answer.inApp.count == 1)
     }
 
-    @Test("A set latency and a step's delay add up")
+    @Test("The simulation's latency and a step's delay add up")
     func latency() async throws {
         let text = receipt(behaviour: [.delay(milliseconds: 40, then: .genuine)]).base64Encoded()
         try await withApple(latency: .fixed(30)) { apple async throws in
@@ -155,7 +155,7 @@ struct FaultTests {
         }
     }
 
-    @Test("An outage applies to its endpoint or to all, until it is ended")
+    @Test("An outage applies to its endpoint or to all endpoints until the test ends the outage")
     func outages() async throws {
         let text = receipt().base64Encoded()
         try await withApple { apple async throws in
@@ -173,7 +173,7 @@ struct FaultTests {
         }
     }
 
-    @Test("The error rate fails its share of the requests, the same requests in each run")
+    @Test("The error rate makes its share of the requests fail, and the same requests in each run")
     func errorRate() async throws {
         let text = receipt().base64Encoded()
         func run() async throws -> [Int?] {

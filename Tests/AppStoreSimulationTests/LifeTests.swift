@@ -27,7 +27,7 @@ struct LifeTests {
         return (store, happened)
     }
 
-    @Test("two months of 300 players produce every kind of notification listed")
+    @Test("two months with 300 players produce every listed kind of notification")
     func variety() {
         let (store, happened) = Self.live(seed: 3)
         let told = store.summary(at: store.now).notifications
@@ -47,11 +47,11 @@ struct LifeTests {
         #expect(happened.map(\.at) == happened.map(\.at).sorted())
     }
 
-    @Test("a subscription's paid periods never overlap unless given up or refunded, and its last period sets its state")
+    @Test("paid periods overlap only after an upgrade or a refund, and the last period sets the subscription's state")
     func periods() {
         let (store, _) = Self.live(seed: 5)
         #expect(store.subscriptions.count > 100)
-        // The customer may have bought again before the refund was reversed.
+        // The customer may have bought again before Apple reversed the refund. These periods may overlap.
         let kept = Set(store.notifications.filter { $0.notification.type == "REFUND_REVERSED" }.map(\.transactionID))
         for subscription in store.subscriptions.values {
             let periods = subscription.periods.compactMap { store.transactions[$0] }
@@ -127,7 +127,7 @@ struct LifeTests {
         #expect(one.summary(at: one.now).notifications != other.summary(at: other.now).notifications)
     }
 
-    @Test("the agenda yields events by their time, and events of one time in the order of their entry")
+    @Test("the agenda yields events sorted by time, and events of one time in the order of their entry")
     func agenda() {
         var agenda = Agenda()
         var random = SplitMix64(seed: 4)
@@ -144,7 +144,7 @@ struct LifeTests {
     }
 
     @Test(
-        "the simulator posts a notification until the server accepts; lost notifications are in the history as failed"
+        "the simulator posts a notification until the server accepts it, and lists lost ones in the history as failed"
     )
     func delivery() async throws {
         let server = try await NotificationServer.start(refusingFirst: 3)
@@ -179,7 +179,7 @@ struct LifeTests {
     }
 }
 
-/// A server that takes posted notifications, and refuses the first few.
+/// A server that accepts posted notifications, but refuses the first few.
 final class NotificationServer: Sendable {
     let bodies = Mutex<[String]>([])
     private let refused: Mutex<Int>

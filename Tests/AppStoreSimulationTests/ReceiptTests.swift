@@ -27,7 +27,7 @@ struct ReceiptTests {
         #expect(SimulatedReceipt(parsing: original.base64Encoded()) == original)
     }
 
-    @Test("A sandbox receipt is parsed as sandbox, with app id 0")
+    @Test("The parser reads a sandbox receipt as of the sandbox, with app id 0")
     func sandbox() throws {
         var original = receipt(.sandbox)
         original.appAppleID = 5
@@ -36,7 +36,7 @@ struct ReceiptTests {
         #expect(parsed.appAppleID == 0)
     }
 
-    @Test("The signer is given the payload and its signature is in the receipt")
+    @Test("The signer gets the payload, and the receipt contains the signer's signature")
     func signer() {
         let original = receipt()
         var signed: [UInt8] = []
@@ -63,7 +63,7 @@ struct ReceiptTests {
         #expect(SimulatedTransactionReceipt(parsing: original.base64Encoded()) == original)
     }
 
-    @Test("Cut, altered or random bytes never crash the parser, and junk is refused")
+    @Test("Cut, altered or random bytes never crash the parser, and the parser refuses junk")
     func rubbish() {
         var generator = SystemRandomNumberGenerator()
         let der = receipt(behaviour: [.genuine]).derEncoded { _ in .dummy }

@@ -28,7 +28,7 @@ struct ServerAPITests {
         return "Bearer \(signed).\(url(try key.signature(for: Data(signed.utf8)).rawRepresentation))"
     }
 
-    @Test("a token with all claims and the app's signature is accepted, and any flaw refuses it")
+    @Test("the simulation accepts a token with all claims and the app's signature, and refuses a token with any flaw")
     func tokens() throws {
         let key = P256.Signing.PrivateKey()
         let known = [
@@ -57,7 +57,7 @@ struct ServerAPITests {
         for junk in [nil, "", "Bearer", "Bearer a.b.c", "Bearer ..", "Basic x"] { #expect(!passes(junk)) }
     }
 
-    @Test("an arrangement for a receipt or a transaction is read from JSON, and unchanged by encoding")
+    @Test("the simulation reads arrangements for receipts and transactions from JSON, and encodes them unchanged")
     func arrangements() throws {
         let text = """
             [{"receipt_data":"AAAA","behaviour":["html"]},

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The simulation's server", .timeLimit(.minutes(1)))
 struct ServerTests {
-    @Test("One connection serves many requests, which are counted and logged")
+    @Test("One connection serves many requests, and the server counts and logs them")
     func keepAlive() async throws {
         var options = AppStoreSimulation.Options()
         options.trackReceipts = true
@@ -42,7 +42,7 @@ struct ServerTests {
         }
     }
 
-    @Test("300 delayed requests are held at once, and the maximum is remembered")
+    @Test("The server delays 300 requests at the same time, and remembers the maximum")
     func concurrency() async throws {
         let text = receipt().base64Encoded()
         let slow = receipt(behaviour: [.delay(milliseconds: 60_000, then: .genuine)]).base64Encoded()
@@ -63,7 +63,7 @@ struct ServerTests {
         }
     }
 
-    @Test("A body of 4 MiB is read, and a body of 5 MiB is answered 413")
+    @Test("The server reads a body of 4 MiB, and answers 413 to a body of 5 MiB")
     func bodySize() async throws {
         let text = receipt().base64Encoded()
         let spaces = String(repeating: " ", count: 4 * 1024 * 1024 - text.utf8.count - 20)
@@ -157,7 +157,7 @@ struct ServerTests {
     }
 }
 
-/// Succeeds with the length of the first response's body.
+/// Fulfils the promise with the length of the first response's body.
 private final class BodyLength: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     private let promise: EventLoopPromise<Int>

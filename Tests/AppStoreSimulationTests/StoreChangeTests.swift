@@ -30,7 +30,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("consumption information is accepted or refused by Apple's rules, and stored if accepted")
+    @Test("the store accepts or refuses consumption information by Apple's rules, and stores accepted information")
     func consumption() async throws {
         try await StoreBed.run { apple, clock in
             let ids = try apple.inStore { store in
@@ -77,7 +77,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("a failure can be scripted for an endpoint, an id or all endpoints, and a failed request changes nothing")
+    @Test("a test can script a failure for an endpoint, an id or all endpoints, and a failed request changes nothing")
     func failures() async throws {
         try await StoreBed.run { apple, clock in
             let id = try apple.inStore { store in
@@ -100,7 +100,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("an order is found by its order id, and an unknown order id is status 1")
+    @Test("a lookup finds an order by its id, and answers status 1 to an unknown id")
     func lookUp() async throws {
         try await StoreBed.run { apple, clock in
             let bought = try apple.inStore { store in
@@ -114,7 +114,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("verifyReceipt shows renewals since the receipt, grace, upgrades and refunds")
+    @Test("verifyReceipt shows renewals that are newer than the receipt, grace, upgrades and refunds")
     func latestReceipt() async throws {
         try await StoreBed.run { apple, clock in
             let first = try apple.inStore { store in
@@ -149,7 +149,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("an iOS 6 receipt of a subscription is 21006 only while its newest period is over")
+    @Test("the answer to an iOS 6 receipt of a subscription is 21006 only while the newest period is over")
     func oldStyle() async throws {
         try await StoreBed.run { apple, clock in
             let first = try apple.inStore { store in try store.buy("vip", by: StoreBed.lena) }

@@ -11,7 +11,7 @@ struct StoreControlTests {
         return try await client.next()
     }
 
-    @Test("apps and store actions are accepted, wrong actions are 400, and the results can be read back")
+    @Test("the control API accepts apps and store actions, answers 400 to wrong actions, and returns the results")
     func actions() async throws {
         try await StoreBed.run { apple, _ in
             let app = """
@@ -41,7 +41,7 @@ struct StoreControlTests {
                     "action":"\(action.rawValue)","transaction_id":"\(isOfPurchase ? id : original)","product":"pass",\
                     "milliseconds":5,"type":"METADATA_UPDATE","milli_percent":33333
                     """)
-                // The purchase is neither family-shared nor a non-consumable.
+                // The purchase is neither family-shared nor a non-consumable, so `revoke` and `restore` must fail.
                 #expect(answer.httpStatus == (action == .revoke || action == .restore ? 400 : 200), "\(action)")
             }
             for wrong in [
@@ -66,7 +66,7 @@ struct StoreControlTests {
         }
     }
 
-    @Test("a failure of one endpoint or one id can be scripted, and ended for the id")
+    @Test("a test can script a failure of one endpoint or one id, and end the failure of the id")
     func failures() async throws {
         try await StoreBed.run { apple, clock in
             let id = try apple.inStore { try $0.buy("gems", by: StoreBed.lena).id }

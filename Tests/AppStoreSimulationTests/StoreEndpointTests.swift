@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Endpoints of the simulated App Store Server API")
 struct StoreEndpointTests {
-    @Test("a notification is handed on before the change returns, with signed transaction and renewal info")
+    @Test("the store delivers a notification before the change returns, with signed transaction and renewal info")
     func notification() async throws {
         let bodies = Mutex<[SignedNotification]>([])
         let keep: @Sendable (SignedNotification) -> Void = { told in bodies.withLock { $0.append(told) } }
@@ -32,7 +32,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test("a subscription's status is answered by any transaction of its customer, and filtered by status")
+    @Test("any transaction of a customer finds the subscription's status, and the API can filter by status")
     func statuses() async throws {
         try await StoreBed.run { apple, clock in
             let ids = try apple.inStore { store in
@@ -58,7 +58,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test("history comes twenty a page, in both directions, filtered, and continues from its last revision")
+    @Test("history comes twenty entries a page, in both directions, filtered, and continues from its last revision")
     func history() async throws {
         try await StoreBed.run { apple, clock in
             let ids = try apple.inStore { store in
@@ -100,7 +100,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test("notification history comes in pages within its window, and is refused for an app without an address")
+    @Test("the API returns notification history in pages within the window, and refuses an app without an address")
     func notifications() async throws {
         try await StoreBed.run { apple, clock in
             for _ in 0..<3 {

@@ -105,7 +105,7 @@ struct StoreTests {
         #expect(store.transactions[first.id]?.revocation == nil)
     }
 
-    @Test("a refund can grow, not be repeated; a reversal undoes its last part; only shared purchases can be revoked")
+    @Test("a refund can grow but not repeat, a reversal undoes its last part, and only shared purchases can be revoked")
     func refunds() throws {
         var store = StoreBed.store()
         let gems = try store.buy("gems", by: StoreBed.lena, SimulatedTerms(quantity: 3))

@@ -5,10 +5,9 @@ import Testing
 
 @Suite("Damaged answers")
 struct AnswerMutationTests {
-    /// Checks that damage invents no purchase: text that is cut, doubled or overwritten by punctuation yields Apple's
-    /// ids or nothing.
+    /// The test cuts, doubles and overwrites parts of Apple's answers. The parser must not invent a purchase.
     @Test(
-        "Damaged answers never trap, and yield only transaction ids that stand whole in their text, each once",
+        "If an answer is damaged, the parser does not trap, and finds only ids that the text contains, each once",
         arguments: 1...8)
     func mutations(seed: UInt64) {
         let originals = [PublishedAnswers.live2017, PublishedAnswers.baloot2023].map { Array($0.utf8) }
@@ -27,8 +26,8 @@ struct AnswerMutationTests {
                 }
             }
             guard let receipt = VerifyReceiptAnswer.parse(bytes, asked: .production).genuine else { continue }
-            // An id with a digit cut out is another id, and the parser cannot notice. So the parser may find each id
-            // that is whole in the damaged text, once.
+            // An id that lost a digit is another id, and the parser cannot notice the loss. So the parser may find
+            // every id that stands whole in the damaged text, once.
             let text = String(decoding: bytes, as: UTF8.self)
             for purchase in receipt.purchases {
                 #expect(text.contains("\"\(purchase.transactionID)\""), "seed \(seed)")
@@ -38,7 +37,7 @@ struct AnswerMutationTests {
         }
     }
 
-    @Test("A cut answer is never genuine")
+    @Test("If an answer is cut, the parser never returns a genuine receipt")
     func truncation() {
         let bytes = Array(PublishedAnswers.baloot2023.utf8)
         for length in bytes.indices {
@@ -46,7 +45,7 @@ struct AnswerMutationTests {
         }
     }
 
-    @Test("An answer with one byte overwritten never traps, and yields at most its one purchase")
+    @Test("If one byte of an answer is overwritten, the parser does not trap, and finds at most the answer's purchase")
     func singleBytes() {
         let original = Array(PublishedAnswers.live2017.utf8)
         var dice = SeededRandom(seed: 99)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The purchases of an answer")
 struct AnswerPurchaseTests {
-    @Test("The answer of 2017 holds one consumable")
+    @Test("The parser finds the only consumable in Apple's answer of 2017")
     func live2017() {
         #expect(
             parse(PublishedAnswers.live2017)
@@ -21,7 +21,7 @@ struct AnswerPurchaseTests {
                             ], createdAt: Timestamp(milliseconds: 1_484_283_892_000)))))
     }
 
-    @Test("The answer of 2023 yields both of its purchases of one product in one millisecond")
+    @Test("The parser finds both purchases of one product and millisecond in Apple's answer of 2023")
     func baloot2023() {
         let receipt = parse(PublishedAnswers.baloot2023, asked: .sandbox).genuine
         #expect(receipt?.environment == .production)
@@ -31,7 +31,7 @@ struct AnswerPurchaseTests {
         #expect(receipt?.holdsAutoRenewable == false)
     }
 
-    @Test("Numbers written as text and ids written as numbers are read")
+    @Test("The parser reads numbers that Apple writes as text, and ids that Apple writes as numbers")
     func lenientNumbers() {
         let told = purchase([
             "transaction_id": "350000191094279", "original_transaction_id": "12", "quantity": "3",
@@ -44,7 +44,7 @@ struct AnswerPurchaseTests {
         #expect(purchase(["transaction_id": "99999999999999999999"])?.transactionID == "99999999999999999999")
     }
 
-    @Test("The receipt's app_transaction_id is every purchase's; an unreadable id is dropped")
+    @Test("Each purchase gets the receipt's app_transaction_id, unless the parser cannot read this id")
     func account() {
         var answer = AnswerText(AnswerText.fields(), AnswerText.fields(["transaction_id": #""2000""#]))
         for (told, read) in [(#""704000000000001""#, "704000000000001"), ("704", "704"), ("null", nil), ("[]", nil)] {
@@ -55,7 +55,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "A trial is read from text or flag; an unreadable value is dropped",
+        "The parser reads is_trial_period from text, a boolean or a number, and drops an unreadable value",
         arguments: [
             (#""true""#, true), ("true", true), ("1", true), (#""false""#, false), ("null", false), ("[]", false),
             (#""perhaps""#, false),
@@ -65,7 +65,7 @@ struct AnswerPurchaseTests {
         #expect(told != nil && told?.told?.isTrial == (isTrial ? true : nil))
     }
 
-    @Test("A missing or null quantity is 1, and a missing original id is the transaction's own")
+    @Test("A missing or null quantity counts as 1, and a missing original id counts as the transaction's own id")
     func defaults() {
         for absent in [nil, "null"] as [String?] {
             let told = purchase(["quantity": absent, "original_transaction_id": absent])
@@ -77,7 +77,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "A quantity that cannot be granted counts as unreadable",
+        "The parser lists a quantity as unreadable if it is not a positive 32-bit whole number",
         arguments: [
             "0", "-1", #""0""#, #""-3""#, "2147483648", #""2147483648""#, "1.5", "1e1", #""two""#, "true",
             "[]",
@@ -86,7 +86,7 @@ struct AnswerPurchaseTests {
         #expect(purchase(["quantity": text])?.unreadable == ["quantity"])
     }
 
-    @Test("The largest 32-bit quantity is read")
+    @Test("The parser reads the largest 32-bit quantity")
     func largestQuantity() {
         #expect(purchase(["quantity": #""2147483647""#])?.quantity == .max)
     }
@@ -94,7 +94,7 @@ struct AnswerPurchaseTests {
     static let longest = String(repeating: "7", count: 128)
 
     @Test(
-        "A purchase with an unreadable id or product is listed as nameless, and the other purchase is read",
+        "If an id or product is unreadable, the parser lists the purchase as nameless, and reads the other purchase",
         arguments: [
             ("transaction_id", nil), ("transaction_id", "null"), ("transaction_id", #""""#), ("transaction_id", "1.5"),
             ("transaction_id", "1e9"), ("transaction_id", "true"), ("transaction_id", "{}"), ("transaction_id", "-5"),
@@ -114,7 +114,7 @@ struct AnswerPurchaseTests {
         #expect(receipt?.isReadable == false)
     }
 
-    @Test("A nameless purchase keeps the id and product that Apple wrote, if they can be shown")
+    @Test("A nameless purchase keeps the id and product that Apple wrote, if they are printable")
     func shownNames() {
         let text = AnswerText(
             AnswerText.fields(["transaction_id": #""01000""#]),
@@ -130,7 +130,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "An unreadable date, and a missing purchase date, are listed as unreadable",
+        "The parser lists an unreadable date, or a missing purchase date, as unreadable",
         arguments: [
             ("purchase_date_ms", nil), ("purchase_date_ms", "0"), ("purchase_date_ms", "-5"),
             ("purchase_date_ms", "1.4e12"), ("purchase_date_ms", #""soon""#), ("purchase_date_ms", "253402300800000"),
@@ -140,7 +140,7 @@ struct AnswerPurchaseTests {
         #expect(purchase([name: value])?.unreadable == [name])
     }
 
-    @Test("A product id of 128 characters and a transaction id of twenty digits are read")
+    @Test("The parser reads a product id of 128 characters and a transaction id of twenty digits")
     func longestIdentifier() {
         #expect(purchase(["transaction_id": "99999999999999999999"])?.transactionID == "99999999999999999999")
         let wide = String(repeating: "é", count: 128)
@@ -148,7 +148,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "A date may be milliseconds or text, and the milliseconds win",
+        "The parser reads a date from milliseconds or text, and prefers the milliseconds",
         arguments: [
             ["purchase_date_ms": "1484283892000", "purchase_date": #""2001-01-01 00:00:00 Etc/GMT""#],
             ["purchase_date_ms": nil, "purchase_date": #""2017-01-13 05:04:52 Etc/GMT""#],
@@ -161,7 +161,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "A restored copy has the time of the first purchase; an unreadable or missing time is dropped",
+        "A restored copy has the time of the first purchase, unless this time is missing or unreadable",
         arguments: [
             (["original_purchase_date_ms": #""1384283892000""#], 1_384_283_892_000),
             (["original_purchase_date": #""2013-11-12 19:18:12 Etc/GMT""#], 1_384_283_892_000),
@@ -183,7 +183,7 @@ struct AnswerPurchaseTests {
         }
     }
 
-    @Test("Expiry, cancellation, family sharing and the account's token are read")
+    @Test("The parser reads expiry, cancellation, family sharing and the account token")
     func marks() {
         let token = "5B6CDB01-2E3A-4F7B-9C1D-0123456789AB"
         let told = purchase([
@@ -204,7 +204,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "An unreadable member is listed as unreadable",
+        "If the parser cannot read a member, it lists the member as unreadable",
         arguments: [
             ("app_account_token", #""player-1""#, "app_account_token"), ("app_account_token", "7", "app_account_token"),
             ("app_account_token", #""5B6CDB01+2E3A-4F7B-9C1D-0123456789AB""#, "app_account_token"),
@@ -219,7 +219,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "An unreadable environment or app id is listed with each purchase as unreadable",
+        "If the environment or app id is unreadable, the parser lists it as unreadable with each purchase",
         arguments: [
             (#""environment":"Elsewhere","#, "environment"), (#""receipt_type":7,"#, "receipt_type"),
             (#""adam_id":"x","#, "adam_id"), (#""app_item_id":{},"#, "app_item_id"),
@@ -230,7 +230,7 @@ struct AnswerPurchaseTests {
         #expect(parse(answer.text).genuine?.purchases.map(\.unreadable) == [[field], ["quantity", field]])
     }
 
-    @Test("An element that is no object is a nameless purchase", arguments: ["1", "null", "[]", #""x""#])
+    @Test("An element that is no object counts as a nameless purchase", arguments: ["1", "null", "[]", #""x""#])
     func strangeElements(element: String) {
         let receipt = parse(AnswerText(AnswerText.fields(), element).text).genuine
         #expect(receipt?.purchases.count == 1 && receipt?.nameless.count == 1)

@@ -16,7 +16,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "A receipt without a readable bundle id is incomplete",
+        "An answer whose receipt has no readable bundle id counts as incomplete",
         arguments: ["", #""bundle_id":"","#, #""bundle_id":"a\u0000b","#, #""bundle_id":[],"#, #""bundle_id":null,"#])
     func noBundle(fields: String) {
         var answer = AnswerText(AnswerText.fields())
@@ -24,7 +24,7 @@ struct AnswerReceiptTests {
         #expect(parse(answer.text) == .incomplete)
     }
 
-    @Test("Status 0 or 21006 without a receipt is a refusal, or incomplete if there are other members")
+    @Test("An answer without a receipt is a refusal if it has only a status, and incomplete if it has other members")
     func noReceipt() {
         for text in [#"{"status":0}"#, #"{"status":0,"receipt":null}"#] {
             #expect(parse(text) == .answer(.refused(.nothingTold)))
@@ -35,24 +35,26 @@ struct AnswerReceiptTests {
         #expect(parse(#"{"status":0,"latest_receipt_info":[]}"#) == .incomplete)
     }
 
-    @Test("A receipt that is no object is incomplete", arguments: ["[]", #""x""#, "1", "{}"])
+    @Test("An answer whose receipt is no object counts as incomplete", arguments: ["[]", #""x""#, "1", "{}"])
     func noReceipt(text: String) {
         #expect(parse(#"{"status":0,"receipt":\#(text)}"#) == .incomplete)
     }
 
-    @Test("A genuine receipt may hold no purchase", arguments: [#","in_app":[]"#, #","in_app":null"#, ""])
+    @Test("A receipt without purchases can be genuine", arguments: [#","in_app":[]"#, #","in_app":null"#, ""])
     func noPurchase(inApp: String) {
         let receipt = parse(#"{"status":0,"receipt":{"bundle_id":"a"\#(inApp)}}"#).genuine
         #expect(receipt?.purchases == [])
     }
 
-    @Test("in_app that is neither array nor transaction is incomplete", arguments: ["1", #""""#, "{}", "true"])
+    @Test(
+        "An answer counts as incomplete if in_app is neither an array nor a transaction",
+        arguments: ["1", #""""#, "{}", "true"])
     func strangeInApp(text: String) {
         #expect(parse(#"{"status":0,"receipt":{"bundle_id":"a","in_app":\#(text)}}"#) == .incomplete)
     }
 
     @Test(
-        "The app's number is read as number or text, and 0 is none",
+        "The parser reads the app's number from a number or text, and 0 counts as no number",
         arguments: [
             (#""adam_id":1149703708,"#, 1_149_703_708), (#""adam_id":"1149703708","#, 1_149_703_708),
             (#""adam_id":0,"app_item_id":7,"#, 7), (#""app_item_id":"7","#, 7), (#""adam_id":0,"app_item_id":0,"#, nil),
@@ -63,7 +65,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "The environment is what Apple's answer says, then the receipt's type, then the endpoint asked",
+        "The environment comes from the answer, else from the receipt's type, else from the endpoint",
         arguments: [
             (#""environment":"Sandbox","#, #""receipt_type":"Production","#, .production, .sandbox),
             (#""environment":"Production","#, "", .sandbox, .production),
@@ -77,7 +79,7 @@ struct AnswerReceiptTests {
         #expect(receipt(root: root, receipt: fields + #""bundle_id":"a","#, asked: asked)?.environment == told)
     }
 
-    @Test("in_app and latest_receipt_info are merged: a transaction in both is one purchase with the facts of both")
+    @Test("If in_app and latest_receipt_info list the same transaction, its purchase has the facts of both lists")
     func merging() {
         let token = "5b6cdb01-2e3a-4f7b-9c1d-0123456789ab"
         var answer = AnswerText(
@@ -107,7 +109,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "A member with two different values counts as unreadable, and the other purchase is read",
+        "If a member has two different values, the parser lists it as unreadable, and reads the other purchase",
         arguments: [("product_id", #""silver""#), ("quantity", "2"), ("quantity", #""two""#)])
     func contradiction(name: String, value: String) {
         let other = AnswerText.fields(["transaction_id": "2000"])
@@ -116,7 +118,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "An answer with any sign of renewals counts as holding an auto-renewable subscription",
+        "An answer with any sign of renewals counts as having an auto-renewable subscription",
         arguments: [
             (#""latest_receipt":"TUlJ","#, true), (#""latest_receipt_info":[],"#, true),
             (#""pending_renewal_info":[],"#, true), (#""auto_renew_status":0,"#, true),
@@ -138,7 +140,7 @@ struct AnswerReceiptTests {
         #expect(read?.renewals.map(\.isInBillingRetry) == [true] && read?.renewals.first?.signedAt == came)
     }
 
-    @Test("A purchase with an expiry or a web order's line can renew")
+    @Test("A purchase with an expiry or a web_order_line_item_id counts as auto-renewable")
     func renewingPurchases() {
         for name in ["expires_date_ms", "web_order_line_item_id"] {
             let answer = AnswerText(AnswerText.fields([name: "1600000000000"]))
@@ -153,7 +155,7 @@ struct AnswerReceiptTests {
         "expires_date_formatted":"2013-02-17 20:11:23 Etc/GMT","unique_identifier":"c0ffee"}
         """
 
-    @Test("An iOS 6 receipt yields its transaction and the latest period beside it")
+    @Test("The parser reads the transaction of an iOS 6 receipt, and the latest period that the answer adds")
     func transactionReceipt() {
         let latest = """
             {"product_id":"month","transaction_id":"1987654321","original_transaction_id":"9078563412","quantity":"1",
@@ -170,7 +172,7 @@ struct AnswerReceiptTests {
         #expect(receipt?.purchases.first?.purchasedAt == Timestamp(rfc3339: "2013-01-18T20:11:23Z"))
     }
 
-    @Test("Status 21006 with a receipt is a genuine receipt of an expired subscription")
+    @Test("An answer with status 21006 and a receipt counts as a genuine receipt of an expired subscription")
     func expired() {
         let receipt = parse(#"{"status":21006,\#(Self.oldStyle)}"#).genuine
         #expect(receipt?.isExpiredSubscription == true)
@@ -178,7 +180,7 @@ struct AnswerReceiptTests {
         #expect(receipt?.purchases.map(\.transactionID) == ["1987654312"])
     }
 
-    @Test("An iOS 6 transaction without an id is listed as nameless")
+    @Test("The parser lists an iOS 6 transaction without an id as nameless")
     func transactionReceiptWithoutID() {
         let receipt = parse(#"{"status":0,"receipt":{"bid":"a","product_id":"month"}}"#).genuine
         #expect(receipt?.purchases == [])

@@ -26,14 +26,14 @@ struct AnswerStatusTests {
         (0, .answer(.refused(.nothingTold))),
     ]
 
-    @Test("Every status has its meaning, as a number and as text", arguments: meanings)
+    @Test("The parser maps each status to its meaning, from a number and from text", arguments: meanings)
     func statuses(status: Int, meaning: VerifyReceiptAnswer) {
         #expect(parse(#"{"status":\#(status)}"#) == meaning)
         #expect(parse(#"{"environment":"Production","status":"\#(status)"}"#) == meaning)
     }
 
     @Test(
-        "A status from 21100 to 21199 is a refusal only if Apple clearly says that it is not retryable",
+        "A status from 21100 to 21199 counts as a refusal only if Apple clearly says that it is not retryable",
         arguments: [
             (#""is_retryable":false"#, true), (#""is-retryable":false"#, true), (#""is_retryable":0"#, true),
             (#""is-retryable":"false""#, true), (#""is_retryable":"0""#, true),
@@ -53,7 +53,7 @@ struct AnswerStatusTests {
     }
 
     @Test(
-        "A body that is no JSON object is trouble, never a verdict",
+        "A body that is no JSON object counts as trouble, never as a verdict",
         arguments: [
             "", " ", "<html><body><b>Http/1.1 Service Unavailable</b></body> </html>", "[]", "0", "null", "\"21002\"",
             #"{"status":0"#, #"{"status":21010}x"#, "{'status':21010}", "\u{FEFF}{\"status\":21010}",
@@ -75,18 +75,18 @@ struct AnswerStatusTests {
         #expect(parse(body) == .incomplete)
     }
 
-    @Test("An answer nested deeper than the reader's limit is trouble, whatever its status")
+    @Test("An answer nested deeper than the reader's limit counts as trouble, whatever its status")
     func depth() {
         let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
         #expect(parse(#"{"status":21010,"x":\#(deep)}"#) == .incomplete)
     }
 
-    @Test("Bytes that are no UTF-8 are trouble")
+    @Test("An answer that is no UTF-8 counts as trouble")
     func notUTF8() {
         #expect(VerifyReceiptAnswer.parse([0x7B, 0xFF, 0x7D], asked: .production) == .trouble(of: .notJSON))
     }
 
-    @Test("Every answer's label is one of a closed set")
+    @Test("The label of every answer is from a fixed list")
     func labels() {
         let closed = Set(
             ["genuine", "refused", "blocked", "other_environment"] + AppleAnswer.TroubleKind.allCases.map(\.rawValue))

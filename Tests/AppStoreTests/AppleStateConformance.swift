@@ -43,7 +43,7 @@ struct AppleStateConformance {
 
     private static func subject(_ limits: AppleLimits, _ apple: SimulatedApple, _ clock: SteppedClock) -> Subject {
         let number = Atomic(1)
-        /// Asks with a new receipt and a new player each time, so that no suspect counts twice.
+        /// Asks with a new receipt and a new player each time, so that no receipt and no player fails twice.
         let ask: @Sendable () async -> AppleAnswer = {
             let next = number.add(1, ordering: .relaxed).newValue
             return await apple.ask(SimulatedApple.receipt("\(next)"), player: Identifier("player-\(next)"))
@@ -60,7 +60,7 @@ struct AppleStateConformance {
             }, pass: { clock.advance(seconds: $0) })
     }
 
-    @Test("before anyone has asked, Apple neither is down nor answers others", arguments: Implementation.allCases)
+    @Test("before the first request, Apple is neither down nor answering others", arguments: Implementation.allCases)
     func atFirst(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             #expect(!subject.state.isDown && !subject.state.answersOthers)
@@ -70,7 +70,7 @@ struct AppleStateConformance {
     }
 
     @Test(
-        "Apple answers others for a minute after an answer to anyone, and never while it is down",
+        "answersOthers is true for a minute after any answer of Apple's, and false while Apple is down",
         arguments: Implementation.allCases)
     func answersOthers(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
@@ -90,7 +90,7 @@ struct AppleStateConformance {
     }
 
     @Test(
-        "downSeconds counts the time of all outages, while they last, and no other time",
+        "downSeconds is the sum of all outages so far, including an outage that still lasts",
         arguments: Implementation.allCases)
     func downSeconds(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The limit on requests in flight")
 struct ConcurrencyLimitTests {
-    @Test("120 tries at once keep to four open requests, the sandbox's included")
+    @Test("120 tries at once lead to at most four open requests, including requests to the sandbox")
     func limit() async throws {
         try await SimulatedApple.run(maxConcurrency: 4, latency: .fixed(2)) { apple in
             await withTaskGroup(of: AppleAnswer.self) { group in
@@ -22,7 +22,7 @@ struct ConcurrencyLimitTests {
         }
     }
 
-    @Test("A cancelled try ends in trouble and gives its permit back")
+    @Test("If a try is cancelled, the client returns trouble, and gives back the permit")
     func cancelled() async throws {
         try await SimulatedApple.run { apple in
             let task = Task { await apple.ask(SimulatedApple.receipt("1", .hang)) }
@@ -34,7 +34,7 @@ struct ConcurrencyLimitTests {
         }
     }
 
-    @Test("A try that is cancelled while it waits asks Apple nothing")
+    @Test("If a try is cancelled while it waits, the client sends no request for it")
     func cancelledWaiting() async throws {
         let changes = ChangeSignal()
         let limits = AppleLimits(fixedConcurrency: 1, queued: { changes.raise() })
@@ -52,7 +52,7 @@ struct ConcurrencyLimitTests {
         }
     }
 
-    @Test("Tries in flight end in trouble when the client is shut down")
+    @Test("If the client is shut down, its tries in flight end in trouble")
     func shutdown() async throws {
         try await SimulatedApple.run { apple in
             let task = Task { await apple.ask(SimulatedApple.receipt("1", .hang)) }

@@ -31,7 +31,7 @@ struct ConnectionPoolTests {
     private let answered = AppleAnswer.refused(.accountNotFound)
     private let lost = AppleAnswer.trouble(of: .connection)
 
-    @Test("There are never more connections than requests at once")
+    @Test("The pool never has more connections than there are requests at once")
     func bounded() async throws {
         try await SimulatedApple.run(maxConcurrency: 8) { apple in
             await withTaskGroup { group in
@@ -44,7 +44,7 @@ struct ConnectionPoolTests {
         }
     }
 
-    @Test("Production and sandbox under one host share one connection")
+    @Test("Requests to Production and to the sandbox share one connection if both have the same host")
     func shared() async throws {
         try await SimulatedApple.run { apple in
             for number in 0..<4 {
@@ -56,7 +56,7 @@ struct ConnectionPoolTests {
         }
     }
 
-    @Test("After a server closed its connection, announced or not, the next request opens a new connection")
+    @Test("After the server closed a connection, announced or not, the next request opens a new connection")
     func closing() async throws {
         for head in ["connection: close\r\n", ""] {
             let reply = RawServer.Reply(
@@ -68,7 +68,7 @@ struct ConnectionPoolTests {
         }
     }
 
-    @Test("A connection that the server announced to close is not used again")
+    @Test("If the server announces that it closes a connection, the pool does not use the connection again")
     func announcedOnly() async throws {
         for head in ["HTTP/1.1 200 OK\r\nConnection: close", "HTTP/1.0 200 OK"] {
             let reply = RawServer.Reply(bytes: "\(head)\r\ncontent-length: 16\r\n\r\n" + RawServer.Reply.body)
@@ -78,7 +78,7 @@ struct ConnectionPoolTests {
         }
     }
 
-    @Test("A body may come in chunks, or end with the connection")
+    @Test("The client reads a body that comes in chunks, and a body that ends with the connection")
     func framing() async throws {
         let chunked = RawServer.Reply(
             bytes: "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -88,7 +88,7 @@ struct ConnectionPoolTests {
         #expect(try await ask(2) { _, _ in untilEnd }.answers == [answered, answered])
     }
 
-    @Test("An interim answer is skipped until the final answer comes")
+    @Test("The client skips an interim answer, and waits for the final answer")
     func interim() async throws {
         let reply = RawServer.Reply(bytes: "HTTP/1.1 100 Continue\r\n\r\n" + RawServer.Reply.answer.bytes)
         let (answers, counts) = try await ask(2) { _, _ in reply }
@@ -96,7 +96,7 @@ struct ConnectionPoolTests {
         #expect(counts.connections == 1)
     }
 
-    @Test("A request whose kept connection the server closed meanwhile is sent again over a new connection")
+    @Test("If the server closed a kept connection, the client sends the request again over a new connection")
     func closedMeanwhile() async throws {
         let (answers, counts) = try await ask(2) { connection, request in
             connection == 1 && request == 2 ? .close : .answer
@@ -106,7 +106,7 @@ struct ConnectionPoolTests {
         #expect(counts.requests == 3)
     }
 
-    @Test("A request is sent again only once")
+    @Test("The client sends a request again only once")
     func onlyOnce() async throws {
         let (answers, counts) = try await ask(2) { connection, _ in connection == 1 ? .answer : .close }
         #expect(answers == [answered, answered])
@@ -118,14 +118,14 @@ struct ConnectionPoolTests {
         #expect(laterCounts.requests == 3)
     }
 
-    @Test("A request on a new connection is not sent again")
+    @Test("If a new connection fails, the client does not send the request again")
     func newConnection() async throws {
         let (answers, counts) = try await ask(1) { _, _ in .close }
         #expect(answers == [lost])
         #expect(counts.requests == 1)
     }
 
-    @Test("A request is not sent again once one byte of its answer came")
+    @Test("If a connection fails after one byte of the answer, the client does not send the request again")
     func begun() async throws {
         let (answers, counts) = try await ask(2) { _, request in
             request == 1 ? .answer : RawServer.Reply(bytes: "H", isLast: true)
@@ -134,7 +134,7 @@ struct ConnectionPoolTests {
         #expect(counts.requests == 2)
     }
 
-    @Test("A connection that carried more than the answer is not used again")
+    @Test("If a connection carried more than the answer, the pool does not use the connection again")
     func unasked() async throws {
         let twice = RawServer.Reply(bytes: RawServer.Reply.answer.bytes + RawServer.Reply.answer.bytes)
         let (answers, counts) = try await ask(3) { _, _ in twice }
@@ -142,7 +142,7 @@ struct ConnectionPoolTests {
         #expect(counts.connections == 3)
     }
 
-    @Test("A connection idle for too long is closed, and the next request opens another")
+    @Test("The pool closes a connection that is idle for too long, and the next request opens a new connection")
     func idle() async throws {
         let store = try await AppStoreSimulation.start()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)

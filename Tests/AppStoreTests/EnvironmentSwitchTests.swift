@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The two environments")
 struct EnvironmentSwitchTests {
-    @Test("A sandbox receipt is asked for in production, then in the sandbox")
+    @Test("The client asks Production about a sandbox receipt, and then asks the sandbox")
     func sandboxReceipt() async throws {
         try await SimulatedApple.run { apple in
             let receipt = await apple.ask(SimulatedApple.receipt(environment: .sandbox)).genuine
@@ -17,7 +17,9 @@ struct EnvironmentSwitchTests {
         }
     }
 
-    @Test("Environments that refer to each other are trouble after one request each", arguments: [21007, 21008])
+    @Test(
+        "If the environments refer to each other, the client returns trouble after one request to each",
+        arguments: [21007, 21008])
     func loop(status: Int) async throws {
         try await SimulatedApple.run { apple in
             #expect(await apple.ask(SimulatedApple.receipt("1", .status(status))) == .trouble(of: .environmentLoop))
@@ -26,7 +28,7 @@ struct EnvironmentSwitchTests {
         }
     }
 
-    @Test("The sandbox's answer after the switch is Apple's answer", arguments: [21002, 21005, 21004])
+    @Test("After the switch, the client returns the sandbox's answer", arguments: [21002, 21005, 21004])
     func afterSwitch(status: Int) async throws {
         try await SimulatedApple.run { apple in
             let receipt = SimulatedApple.receipt(

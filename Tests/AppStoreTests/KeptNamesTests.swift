@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStore
 
-@Suite("Members kept of Apple's answers")
+@Suite("Members of Apple's answers that the parser keeps")
 struct KeptNamesTests {
     private static func answer(
         _ receipt: String = "\"bundle_id\":\"a\"", purchase: String = "\"purchase_date_ms\":\"1\"", besides: String = ""
@@ -30,7 +30,7 @@ struct KeptNamesTests {
     private static let dated = "\"purchase_date_ms\":\"1\","
     private static let copy = dated + "\"original_transaction_id\":\"2\","
 
-    /// An answer for each name: without the member of this name, the parser reads the answer otherwise.
+    /// An answer for each kept member. Without this member, the parser's result for the answer is different.
     static let answers: [String: String] = [
         "status": answer(), "receipt": answer(), "in_app": answer(), "bundle_id": answer(), "transaction_id": answer(),
         "product_id": answer(), "purchase_date_ms": answer(), "bid": old("\"quantity\":\"1\""),
@@ -77,7 +77,7 @@ struct KeptNamesTests {
     ]
 
     @Test(
-        "each kept member is read: without it the result of some answer changes",
+        "if the parser dropped a kept member, its result for some answer would change",
         arguments: answers.sorted { $0.key < $1.key })
     func matters(name: String, text: String) {
         let others = JSONNames(VerifyReceiptAnswer.nameList.filter { $0 != name })
@@ -87,7 +87,7 @@ struct KeptNamesTests {
         #expect(whole.answer != without.answer)
     }
 
-    @Test("this suite tries every kept member")
+    @Test("this suite has an answer for every kept member")
     func complete() {
         #expect(Self.answers.keys.sorted() == VerifyReceiptAnswer.nameList.sorted())
     }

@@ -14,7 +14,7 @@ struct ReceiptVerifierConformance {
         case scripted
     }
 
-    /// A verifier, with proofs that the verifier answers in known ways.
+    /// A verifier, and proofs for which its answers are known.
     struct Subject: Sendable {
         let verifier: any ReceiptVerifier
         let bundle: BundleID
@@ -25,7 +25,7 @@ struct ReceiptVerifierConformance {
         let unknown: VerificationRequest
         let trouble: AppleAnswer
         let refusal: AppleAnswer
-        /// Waits until the verifier asks about the silent proof.
+        /// Waits until the verifier asks about `silent`, the proof that Apple never answers.
         let silence: @Sendable () async -> Void
 
         func ask(_ request: VerificationRequest) async -> AppleAnswer { await verifier.verify(request) }
@@ -106,7 +106,7 @@ struct ReceiptVerifierConformance {
             silence: { await apple.store.waitUntilAsked() })
     }
 
-    @Test("a genuine proof is answered genuine at every call", arguments: Implementation.allCases)
+    @Test("the verifier returns the same genuine answer at every call", arguments: Implementation.allCases)
     func genuine(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let first = await subject.ask(subject.genuine)
@@ -115,14 +115,16 @@ struct ReceiptVerifierConformance {
         }
     }
 
-    @Test("a proof that Apple does not know is refused", arguments: Implementation.allCases)
+    @Test("the verifier refuses a proof that Apple does not know", arguments: Implementation.allCases)
     func unknown(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             #expect(await subject.ask(subject.unknown) == subject.refusal)
         }
     }
 
-    @Test("trouble is returned as a value, and the next call asks Apple again", arguments: Implementation.allCases)
+    @Test(
+        "the verifier returns trouble as a value, and asks Apple again at the next call",
+        arguments: Implementation.allCases)
     func trouble(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             #expect(await subject.ask(subject.troubled) == subject.trouble)
@@ -131,7 +133,7 @@ struct ReceiptVerifierConformance {
         }
     }
 
-    @Test("a hundred calls at once each get their own answer", arguments: Implementation.allCases)
+    @Test("each of a hundred calls at once gets its own answer", arguments: Implementation.allCases)
     func concurrent(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             await withTaskGroup(of: Bool.self) { group in

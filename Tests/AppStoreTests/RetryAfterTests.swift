@@ -15,7 +15,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "Each of the three forms is read",
+        "The parser reads Retry-After from seconds, a date or UNIX milliseconds",
         arguments: [
             ("120", nil, 120), ("120", date, 110), (" 5 ", nil, 5), ("0", nil, 0), ("0", date, -10),
             ("1795167030000", nil, 30), ("1795167030000", date, 30),
@@ -38,7 +38,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "Any other text is no Retry-After",
+        "The parser returns nil for any other text",
         arguments: [
             "", " ", "-1", "1.5", "soon", "5s", "Fri, 31 Nov 2026 09:31:00 GMT", "Fri, 20 Nov 2026 09:31:00 CET",
             "Fri, 20 Foo 2026 09:31:00 GMT", "20 Nov 2026", "0x10", "１２",

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Shared secrets")
 struct SharedSecretTests {
-    @Test("An app's shared secret is sent with its receipts unharmed by special characters")
+    @Test("The client sends an app's shared secret unchanged, even with special characters")
     func right() async throws {
         let secret = "s3\"cr\\et\n\u{1}é"
         try await SimulatedApple.run(sharedSecrets: ["com.example.game": secret], secrets: ["GAME_SECRET": secret]) {
@@ -13,7 +13,7 @@ struct SharedSecretTests {
         }
     }
 
-    @Test("A wrong secret blocks the app; a missing or empty secret blocks the app without a request")
+    @Test("A wrong secret blocks the app, and a missing or empty secret blocks the app without a request")
     func wrong() async throws {
         try await SimulatedApple.run(
             sharedSecrets: ["com.example.game": "right"], secrets: ["GAME_SECRET": "wrong", "EMPTY": ""]
@@ -27,7 +27,7 @@ struct SharedSecretTests {
         }
     }
 
-    @Test("A receipt with quotes and control characters is escaped, and refused as malformed")
+    @Test("The client escapes quotes and control characters in a receipt, and Apple refuses the receipt as malformed")
     func escaping() async throws {
         try await SimulatedApple.run { apple in
             #expect(await apple.ask("\",\"password\":\"\\\u{0}") == .refused(.malformed))

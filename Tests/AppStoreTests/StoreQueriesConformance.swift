@@ -78,7 +78,7 @@ struct StoreQueriesConformance {
         }
     }
 
-    /// Returns a double that has the facts of the real client.
+    /// Returns a double with the data that the real client reads.
     private func inMemory(_ asked: Subject) async throws -> InMemoryStoreQueries {
         let queries = InMemoryStoreQueries()
         for id in asked.gems + [asked.vip, asked.inSandbox] {
@@ -96,7 +96,7 @@ struct StoreQueriesConformance {
         return queries
     }
 
-    @Test("a transaction is found in its own environment only", arguments: Implementation.allCases)
+    @Test("a query finds a transaction only in the transaction's environment", arguments: Implementation.allCases)
     func transaction(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let told = try #require(await subject.ask(subject.vip).told)
@@ -122,7 +122,7 @@ struct StoreQueriesConformance {
     }
 
     @Test(
-        "a customer's history comes in order, twenty a page, limited by the filter",
+        "a customer's history comes in order, twenty entries a page, limited by the filter",
         arguments: Implementation.allCases)
     func history(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
@@ -134,7 +134,7 @@ struct StoreQueriesConformance {
             filter.productKinds = []
             filter.productID = "gems"
             #expect(try await subject.history(filter).ids == subject.gems)
-            // The window ends before `until`.
+            // The filter leaves out purchases at the time `until` itself.
             let first = try #require(await subject.ask(subject.gems[0]).told).purchase.purchasedAt
             let last = try #require(await subject.ask(subject.gems[24]).told).purchase.purchasedAt
             filter.until = first
@@ -147,7 +147,7 @@ struct StoreQueriesConformance {
         }
     }
 
-    @Test("an unknown page token restarts paging", arguments: Implementation.allCases)
+    @Test("after an unknown page token the caller restarts paging", arguments: Implementation.allCases)
     func unknownPage(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             #expect(
@@ -176,7 +176,7 @@ struct StoreQueriesConformance {
     }
 
     @Test(
-        "known transactions are finished and answered for; unknown ids are not found",
+        "finish and answerConsumption succeed for known transactions, and return notFound for unknown ids",
         arguments: Implementation.allCases)
     func changes(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
@@ -198,7 +198,7 @@ extension StoreQueryAnswer {
 }
 
 extension Timestamp {
-    /// The present time on the clock of client and simulation.
+    /// The present time. The client and the simulation read the same clock.
     fileprivate static var ofNow: Timestamp {
         Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
     }

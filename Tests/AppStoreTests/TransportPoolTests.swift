@@ -10,7 +10,7 @@ import Testing
 struct TransportPoolTests {
     private let request = VerificationRequest(bundleID: "com.example.game", receipt: "TUlJ", sharedSecretSetting: nil)
 
-    @Test("A kept connection serves the next request; a certificate for another name serves none")
+    @Test("A TLS connection serves several requests, but none if the certificate is for another name")
     func names() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("roots-\(UUID().uuidString).pem")
         try Data(SelfSignedServer.certificatePEM.utf8).write(to: file)
@@ -28,7 +28,7 @@ struct TransportPoolTests {
         try await server.shutdown()
     }
 
-    @Test("A TLS server that stays silent is a time-out, and does not delay the client's shutdown")
+    @Test("If a TLS server stays silent, the request times out, and the client can still shut down at once")
     func silence() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (accepted, accept) = AsyncStream<Void>.makeStream()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Client of verifyReceipt")
 struct VerifyReceiptClientTests {
-    @Test("A genuine receipt is returned with its purchases after one request")
+    @Test("The client returns a genuine receipt with its purchases after one request")
     func genuine() async throws {
         try await SimulatedApple.run { apple in
             let answer = await apple.ask(SimulatedApple.receipt())
@@ -24,7 +24,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("Each request is reported with its result, its environment, and Apple's or else HTTP's status")
+    @Test("The client reports each request with its result, its environment, and Apple's or else HTTP's status")
     func ended() async throws {
         try await SimulatedApple.run { apple in
             let log = TryLog()
@@ -66,7 +66,7 @@ struct VerifyReceiptClientTests {
         (.http(302, headers: ["Location": "/sandbox/verifyReceipt"]), .trouble(of: .serverError)),
     ]
 
-    @Test("Each answer and each fault of Apple's has its result", arguments: troubles)
+    @Test("The client maps each answer and each fault of Apple's to its result", arguments: troubles)
     func faults(step: SimulatedStep, expected: AppleAnswer) async throws {
         try await SimulatedApple.run { apple in
             #expect(await apple.ask(SimulatedApple.receipt("1", step)) == expected)
@@ -76,7 +76,7 @@ struct VerifyReceiptClientTests {
     }
 
     @Test(
-        "An answer that does not come whole within the time-out is a time-out",
+        "If an answer is not complete within the time-out, the client reports a time-out",
         arguments: [SimulatedStep.hang, .hangAfterHeaders, .slowDrip(milliseconds: 60_000, chunkBytes: 8)])
     func timeout(step: SimulatedStep) async throws {
         try await SimulatedApple.run(timeoutSeconds: 0.2) { apple in
@@ -86,7 +86,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("A refused connection is trouble, and the next request after the outage is answered")
+    @Test("A refused connection counts as trouble, and after the outage the next request gets an answer")
     func refused() async throws {
         try await SimulatedApple.run { apple in
             #expect(await apple.ask(SimulatedApple.receipt()).genuine != nil)
@@ -98,7 +98,7 @@ struct VerifyReceiptClientTests {
     }
 
     @Test(
-        "A 429 or 503 carries its Retry-After, in each of three forms",
+        "The client reads the Retry-After of a 429 or 503, in each of three forms",
         arguments: [
             (["Retry-After": "30"], 30), (["Retry-After": "30", "Date": "Fri, 20 Nov 2026 09:30:10 GMT"], 40),
             (["Retry-After": "Fri, 20 Nov 2026 09:31:00 GMT"], 60), (["retry-after": "1795167090000"], 90),
@@ -116,7 +116,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("An answer of 17 MiB is trouble")
+    @Test("An answer of 17 MiB counts as trouble")
     func tooLong() async throws {
         let body = "{\"status\":21010,\"x\":\"" + String(repeating: "x", count: 17 << 20) + "\"}"
         try await SimulatedApple.run { apple in
@@ -125,7 +125,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("A receipt of 3,000 purchases is sent and read")
+    @Test("The client sends a receipt of 3,000 purchases, and reads the answer")
     func large() async throws {
         let purchases = (0..<3000).map { SimulatedPurchase(transactionID: "\(500_000 + $0)", productID: "gold") }
         let receipt = SimulatedReceipt(bundleID: "com.example.game", purchases: purchases).base64Encoded()
@@ -144,7 +144,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("After the shutdown every try is trouble")
+    @Test("After the client's shutdown, every try ends in trouble")
     func afterShutdown() async throws {
         let client = try VerifyReceiptClient(settings: AppleSettings(), secrets: { _ in nil })
         await client.shutdown()
@@ -154,7 +154,7 @@ struct VerifyReceiptClientTests {
     }
 
     @Test(
-        "A setting that no client can be made of is named in the error",
+        "If the client cannot use a setting, the error names the setting",
         arguments: [
             (AppleSettings(productionURL: "buy.itunes.apple.com"), "APPLE_VERIFY_RECEIPT_PRODUCTION_URL"),
             (AppleSettings(sandboxURL: "http://"), "APPLE_VERIFY_RECEIPT_SANDBOX_URL"),

@@ -19,7 +19,7 @@ struct AppReceiptProofTests {
     }
 
     @Test(
-        "signed attributes are proven if they hold the digest of the content, and forged if they hold another",
+        "a receipt with signed attributes is proven if they hold its content's digest, and forged otherwise",
         arguments: TestReceipt.Encoding.allCases)
     func provesSignedAttributes(encoding: TestReceipt.Encoding) throws {
         let authority = try TestAuthority.receipts()
@@ -67,7 +67,7 @@ struct AppReceiptProofTests {
         #expect(reader.readReceipt(changed).signature == .forged(.signature))
     }
 
-    @Test("another payload under a genuine signature is a forgery")
+    @Test("a receipt with another payload under a genuine signature is forged")
     func swappedPayload() throws {
         let authority = try TestAuthority.receipts()
         let bytes = try TestReceipt().message(
@@ -88,13 +88,15 @@ struct AppReceiptProofTests {
         (.init(criticalExtension: true), .notProvable(.criticalExtension)),
     ]
 
-    @Test("each flaw of a chain makes a receipt forged or not provable, for a reason of its own", arguments: flaws)
+    @Test(
+        "each flaw of a certificate chain makes a receipt forged or not provable, with its own reason",
+        arguments: flaws)
     func flawedChains(traits: TestAuthority.Traits, signature: LocalSignature) throws {
         let authority = try TestAuthority.receipts(traits)
         #expect(authority.reader.readReceipt(try TestReceipt().signed(by: authority)).signature == signature)
     }
 
-    @Test("a chain that ends in no known root is forged, even under a root of the same name")
+    @Test("a receipt is forged if its chain ends in no known root, even in a root with a known root's name")
     func otherRoots() throws {
         let authority = try TestAuthority.receipts()
         let bytes = try TestReceipt().signed(by: authority)
@@ -117,7 +119,7 @@ struct AppReceiptProofTests {
         }
     }
 
-    @Test("a receipt whose leaf names the root as its issuer is forged, for want of an intermediate")
+    @Test("a receipt whose leaf names the root as its issuer is forged, because the intermediate is missing")
     func rootAsIntermediate() throws {
         let authority = try TestAuthority.receipts(.init(leafIsSignedByRoot: true, leafNamesRoot: true))
         for certificates in [
@@ -185,7 +187,7 @@ struct AppReceiptProofTests {
     }
 
     @Test(
-        "a key of an unsupported size is not provable if Apple's authority signed it, and a forgery otherwise",
+        "a leaf key of an unsupported size makes a receipt forged, or not provable if Apple's authority signed the key",
         arguments: [1024, 2047, 4097, 8192, 65_536])
     func keySizes(bits: Int) throws {
         let authority = try TestAuthority.receipts()
@@ -198,7 +200,7 @@ struct AppReceiptProofTests {
     }
 
     @Test(
-        "an unknown key kind or a huge certificate is not provable if Apple's authority signed it, and forged otherwise"
+        "an unknown key kind or a huge certificate makes a receipt forged, or not provable under Apple's authority"
     )
     func otherDoubts() throws {
         let authority = try TestAuthority.receipts()
@@ -229,7 +231,7 @@ struct AppReceiptProofTests {
         ("nothing else", { _ in }),
     ]
 
-    @Test("a receipt under no known root is forged, whatever else it holds", arguments: forgeries.indices)
+    @Test("a receipt under no known root is forged, whatever else is wrong with it", arguments: forgeries.indices)
     func forgeriesOfOwnMaking(index: Int) throws {
         let (name, bend) = Self.forgeries[index]
         let authority = try TestAuthority.receipts()

@@ -43,7 +43,7 @@ struct AppReceiptReadingTests {
     }
 
     @Test(
-        "a restored copy has the time of the first purchase; an unreadable or empty time is dropped",
+        "a restored copy has the time of the first purchase, and an unreadable or empty time is dropped",
         arguments: [
             (DER.ia5("2021-03-01T08:00:00Z"), "2021-03-01T08:00:00Z"), (DER.ia5("soon"), nil), (DER.ia5(""), nil),
             ([], nil), (DER.integer(5), nil),
@@ -128,7 +128,7 @@ struct AppReceiptReadingTests {
         #expect(receipt.signature == .proven)
     }
 
-    @Test("a receipt of another app and of the sandbox is proven too, and tells its app and environment")
+    @Test("a sandbox receipt or a receipt of another app is proven too, and its app and environment are read")
     func foreignReceipts() throws {
         let foreign = try #require(
             try read(TestReceipt(bundleID: "com.example.club", environment: "ProductionSandbox")).receipt)
@@ -151,7 +151,7 @@ struct AppReceiptReadingTests {
         ggFYMAsCAgasAgEBBAIWADALAgIGrQ
         """
 
-    @Test("the published beginning of a production receipt of 2023 is read as far as it goes")
+    @Test("the published first kilobyte of a production receipt of 2023 is read up to its cut")
     func productionExcerpt() throws {
         let bytes = try #require(Base64.decode(Self.excerpt.utf8))
         #expect(ProofReader(roots: .builtIn).readReceipt(bytes) == .malformed("not a PKCS #7 signed message"))

@@ -91,7 +91,7 @@ struct ChainCacheTests {
         #expect(cache.count == 1)
     }
 
-    @Test("a hundred tasks that share the cache all prove the same receipt, and find the one chain that is remembered")
+    @Test("a hundred tasks that share the cache all prove the same receipt, and the cache then has one chain")
     func concurrency() async throws {
         let authority = try TestAuthority.receipts()
         let cache = VerifiedChainCache(capacity: 4)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import AppleProofs
 
-/// Tests proofs with real signatures that careless clients or servers changed on the way to the topic.
-@Suite("Proofs that clients spoil")
+/// Tests proofs with real signatures that faulty clients or servers changed before they sent the proofs to the topic.
+@Suite("Proofs that clients spoil by mistake")
 struct MistakenProofTests {
     private let authority: TestAuthority
 
@@ -62,7 +62,7 @@ struct MistakenProofTests {
         ),
     ]
 
-    @Test("a repaired proof is granted if its signature is proven, under the digest of the repaired text")
+    @Test("a repaired proof is admitted if its signature is proven, under the digest of the sound text")
     func repaired() throws {
         let text = try receipt()
         guard case .admitted(let sound)? = screen(receipt: text) else {

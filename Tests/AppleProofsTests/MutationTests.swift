@@ -11,7 +11,7 @@ import Testing
 struct MutationTests {
     static let count = ProcessInfo.processInfo.environment["PROOF_MUTATIONS"].flatMap { Int($0) } ?? 2500
 
-    @Test("a mutated receipt is proven only if it says the same as a genuine receipt")
+    @Test("a mutated receipt is proven only if its content equals a genuine receipt's content")
     func receipts() throws {
         let authority = try TestAuthority.receipts()
         let trusted = [authority.root, authority.intermediate].compactMap { TrustedCertificate($0) }
@@ -39,7 +39,7 @@ struct MutationTests {
         }
     }
 
-    @Test("a mutated transaction is proven only if it says the same as the genuine transaction")
+    @Test("a mutated transaction is proven only if its content equals the genuine transaction's content")
     func transactions() throws {
         let authority = try TestAuthority.transactions()
         let reader = authority.reader
@@ -52,7 +52,8 @@ struct MutationTests {
             if reading.signature == .proven { #expect(reading == genuine) }
             #expect(reading != .notATransaction)
         }
-        // These mutations are inside the segments: the decoder would refuse most mutations of the encoded text.
+        // These mutations are made before the segments are encoded, because the decoder would refuse most mutations of
+        // the encoded text.
         let chain = [authority.leaf, authority.intermediate, authority.root].map { "\"\(Base64.encode($0))\"" }
         let header = "{\"alg\":\"ES256\",\"x5c\":[\(chain.joined(separator: ","))]}"
         var claims = MutatedBytes([Array(TestTransaction().payload.utf8)], seed: 13)
@@ -66,7 +67,7 @@ struct MutationTests {
         }
     }
 
-    @Test("a megabyte of one repeated or deeply nested piece is read or refused without a crash")
+    @Test("a megabyte that repeats or nests one piece is read or refused without a crash")
     func pathological() throws {
         let reader = ProofReader(roots: .builtIn)
         let size = ProofReader.maximumSize

@@ -24,7 +24,7 @@ struct NotificationParserConformance {
     }
 
     private static let id = "5f0c9a10-0000-4000-8000-000000000001"
-    /// The content that no reason may repeat: anyone can post a body.
+    /// The content that no reason may repeat, because anyone can post a body.
     private static let content = "com.example.castle"
 
     private func subject(_ implementation: Implementation) throws -> Subject {
@@ -104,7 +104,7 @@ struct NotificationParserConformance {
     }
 
     @Test(
-        "the same body is read alike, however many bodies are read at the same time",
+        "the same body gives the same reading, however many bodies are read at the same time",
         arguments: Implementation.allCases)
     func pure(implementation: Implementation) async throws {
         let subject = try subject(implementation)

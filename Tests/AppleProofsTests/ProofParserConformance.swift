@@ -100,7 +100,7 @@ struct ProofParserConformance {
     }
 
     @Test(
-        "a parser asks once whether a receipt's signature is needed, and calls an unneeded signature not provable",
+        "a parser asks once whether it must check a receipt's signature, and calls an unchecked one not provable",
         arguments: Implementation.allCases)
     func provingWhere(implementation: Implementation) throws {
         let subject = try subject(implementation)
@@ -131,7 +131,7 @@ struct ProofParserConformance {
     }
 
     @Test(
-        "the same proof is read alike, however many proofs are read at the same time",
+        "the same proof gives the same reading, however many proofs are read at the same time",
         arguments: Implementation.allCases)
     func pure(implementation: Implementation) async throws {
         let subject = try subject(implementation)

@@ -52,7 +52,7 @@ struct ProofParserTests {
         }
     }
 
-    @Test("a receipt with a cancelled subscription period is not sufficient evidence; another cancelled purchase is")
+    @Test("a cancelled subscription period makes a receipt insufficient evidence, another cancelled purchase does not")
     func cancelledPeriod() throws {
         let (end, cancelled) = ("2024-06-01T08:00:00Z", "2024-05-01T08:00:03Z")
         let table: [(purchase: TestReceipt.Purchase, isEnough: Bool)] = [
@@ -91,7 +91,7 @@ struct ProofParserTests {
         #expect(receipts.reader.parse(receipt: Array("com.urus.iap.96657290".utf8)).unreadableCode == "not_a_receipt")
     }
 
-    @Test("a signature that is not needed is not checked, and the receipt is still read")
+    @Test("if no check of the signature is needed, the receipt is read without one")
     func unprovenWhereOfNoUse() throws {
         let bytes = try TestReceipt().signed(by: receipts)
         guard case .read(let content, .proven, _) = receipts.reader.parse(receipt: bytes) else {

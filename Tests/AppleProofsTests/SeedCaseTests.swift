@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppleProofs
 
-@Suite("The receipts of the seeds")
+@Suite("The seeds' receipts")
 struct SeedCaseTests {
     private struct Receipt {
         let name: String
@@ -61,7 +61,7 @@ struct SeedCaseTests {
         #expect(proven >= 50)
     }
 
-    @Test("under Apple's own roots no receipt of the seeds is proven")
+    @Test("under Apple's own roots none of the seeds' receipts is proven")
     func areForgeriesElsewhere() throws {
         let reader = ProofReader(roots: .builtIn)
         for seed in try Self.receipts() {

@@ -59,7 +59,7 @@ struct SignedTransactionTests {
     }
 
     @Test(
-        "a restored copy has the time of the first purchase; an unreadable or missing time is dropped",
+        "a restored copy has the time of the first purchase, and an unreadable or missing time is dropped",
         arguments: [
             ("1614550400000", 1_614_550_400_000), ("\"1614550400000\"", nil), ("{}", nil), ("1e400", nil), (nil, nil),
         ] as [(String?, Int64?)])
@@ -86,7 +86,7 @@ struct SignedTransactionTests {
     ]
 
     @Test(
-        "each flaw of a chain is forged for a reason of its own, and validity counts as of the signed date",
+        "each flaw of a chain makes a transaction forged with its own reason; certificates must be valid at signing",
         arguments: flaws)
     func flawedChains(traits: TestAuthority.Traits, signature: LocalSignature) throws {
         #expect(try read(TestTransaction(), traits).signature == signature)
@@ -99,7 +99,7 @@ struct SignedTransactionTests {
         #expect(try read(TestTransaction(algorithm: algorithm)).signature == .forged(.algorithm))
     }
 
-    @Test("alg none with an empty signature is forged, not malformed")
+    @Test("a transaction with alg none and an empty signature is forged, not malformed")
     func unsecured() throws {
         let authority = try TestAuthority.transactions()
         let token = try TestTransaction.token(header: "{\"alg\":\"none\"}", payload: TestTransaction().payload)
@@ -107,7 +107,7 @@ struct SignedTransactionTests {
         #expect(authority.reader.readSignedTransaction(unsigned).signature == .forged(.algorithm))
     }
 
-    @Test("a chain that is not leaf, intermediate and root is forged")
+    @Test("a transaction whose chain is not leaf, intermediate and root is forged")
     func chainLength() throws {
         let authority = try TestAuthority.transactions()
         let chain = [authority.leaf, authority.intermediate, authority.root]
@@ -151,7 +151,7 @@ struct SignedTransactionTests {
         #expect(authority.reader.readSignedTransaction(token).signature == .forged(.algorithm))
     }
 
-    @Test("another payload under a genuine signature is forged, and its content is still read")
+    @Test("a transaction with another payload under a genuine signature is forged, and its content is still read")
     func swappedPayload() throws {
         let authority = try TestAuthority.transactions()
         let parts = try TestTransaction().signed(by: authority).split(separator: ".")
@@ -183,7 +183,7 @@ struct SignedTransactionTests {
         #expect(try read(made).signature == .forged(.signedDateMissing))
     }
 
-    @Test("a genuine JWS without a transaction, product or bundle id is no transaction, and a forged JWS is forged")
+    @Test("a genuine JWS without transaction id, product or bundle id is no transaction, and a forged one is forged")
     func noTransaction() throws {
         for name in ["transactionId", "productId", "bundleId"] {
             var made = TestTransaction()
@@ -229,7 +229,7 @@ struct SignedTransactionTests {
         #expect(transaction.purchase.quantity == 1 && !transaction.purchase.isUpgraded)
     }
 
-    @Test("an upgraded period, an unknown type and an unknown ownership are read as such")
+    @Test("an upgraded period, an unknown type and an unknown ownership are read as upgraded and unknown")
     func marks() throws {
         var made = TestTransaction()
         made.claims["isUpgraded"] = "true"

@@ -7,7 +7,8 @@ import Testing
 
 @Suite("An iOS 6 transaction receipt")
 struct TransactionReceiptTests {
-    /// Makes a reader that knows the issuer beforehand, as receiptd knows Apple's issuer. The receipt does not have it.
+    /// Makes a reader that already knows the issuer, as receiptd knows Apple's issuer, because the receipt lacks the
+    /// issuer.
     private func reader(_ authority: TestAuthority) -> ProofReader {
         ProofReader(roots: AppleRoots([authority.root, authority.intermediate].compactMap { TrustedCertificate($0) }))
     }
@@ -17,7 +18,7 @@ struct TransactionReceiptTests {
     }
 
     @Test(
-        "a transaction receipt is read and proven in each spacing",
+        "a transaction receipt is read and proven however its text is spaced",
         arguments: TestTransactionReceipt.Spacing.allCases)
     func spacings(spacing: TestTransactionReceipt.Spacing) throws {
         let authority = try authority()
@@ -60,7 +61,7 @@ struct TransactionReceiptTests {
     }
 
     @Test(
-        "a restored copy has the time of the first purchase; an unreadable or missing time is dropped",
+        "a restored copy has the time of the first purchase, and an unreadable or missing time is dropped",
         arguments: [
             ("original-purchase-date-ms", "1338537600000", 1_338_537_600_000),
             ("original-purchase-date", "2012-06-01 08:00:00 Etc/GMT", 1_338_537_600_000),

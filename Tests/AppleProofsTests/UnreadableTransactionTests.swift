@@ -58,7 +58,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "a transaction with an unreadable id, original, product or app is nameless if genuine, and forged if not",
+        "a transaction with an unreadable id, original, product or app is nameless if genuine, otherwise forged",
         arguments: [
             ("transactionId", "\"0470000000000001\""), ("transactionId", "\"\""), ("transactionId", "470000000000001"),
             ("transactionId", "\"999999999999999999999\""), ("transactionId", "\"47-1\""), ("transactionId", "\"0\""),
@@ -78,7 +78,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "a signing date outside of the certificates' validity is a forgery",
+        "a signing date outside the certificates' validity makes a transaction forged",
         arguments: [
             "-9223372036854775808", "1e400", "-1e400", "0", "1", "253402300800000", "9223372036854775807",
             "4102444800000", "1577836799999",
@@ -89,7 +89,7 @@ struct UnreadableTransactionTests {
                 == .forged(.notValidThen))
     }
 
-    @Test("a broken chain is forged, though the signing date cannot be read")
+    @Test("a transaction with a broken chain is forged, even if its signing date cannot be read")
     func chains() throws {
         var made = TestTransaction()
         made.claims["signedDate"] = "\"now\""
@@ -98,7 +98,7 @@ struct UnreadableTransactionTests {
             other.reader.readSignedTransaction(try made.signed(by: other)).signature == .forged(.brokenChain))
     }
 
-    @Test("a notification's transaction is read without an unreadable refund share, but not without its environment")
+    @Test("a notification's transaction is read despite an unreadable refund share, but not without its environment")
     func notified() throws {
         let told = try #require(
             authority.reader.parse(transactionInfo: try token("revocationPercentage", "\"50000\"")).proven)

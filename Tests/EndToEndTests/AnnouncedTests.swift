@@ -14,7 +14,7 @@ struct AnnouncedTests {
         "MISSED_PURCHASE_SECONDS": "1",
     ]
 
-    /// The number of purchases that a worker grants before the test kills and replaces it.
+    /// The number of purchases that a worker grants before the test kills and replaces the worker.
     private static let grantsOfAWorker = 100
 
     /// Returns Apple's notification of a purchase of gems that was made just now.
@@ -52,7 +52,8 @@ struct AnnouncedTests {
                 try await bed.account(ServerApp.token(number), isOf: "p-\(number)")
                 try await bed.notify(Self.announcement(String(9_000_000 + number), token: ServerApp.token(number)))
             }
-            // These clients submit before a worker delivers their purchase. Others submit after that.
+            // Every fourth client submits at once, perhaps before a worker delivers the purchase. Others submit after
+            // the deliveries.
             for number in numbers where number % 4 == 0 {
                 try await bed.submit("p-\(number)", ParkingBed.receipt(String(9_000_000 + number)))
             }
@@ -81,7 +82,7 @@ struct AnnouncedTests {
                 #expect(answers.count { $0 == "receipt.granted" } == 1, "\(number): \(answers)")
             }
             for number in numbers where number % 4 == 1 {
-                // The order of the two events is not fixed. If a worker died after its COMMIT, another one publishes
+                // The order of the two events is not fixed. If a worker died after its COMMIT, another worker publishes
                 // the event later.
                 try await bed.until("a late submission is answered") {
                     bed.answers("p-\(number)").contains("receipt.rejected already_granted")

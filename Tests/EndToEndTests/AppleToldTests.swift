@@ -21,7 +21,7 @@ struct AppleToldTests {
         return id
     }
 
-    /// Makes a purchase, after importing the catalog for it.
+    /// Imports the catalog for this app, makes a purchase, and returns the purchase's transaction id.
     /// - Parameter isRetired: true if the catalog rejects the product as retired.
     private func pay(in bed: ParkingBed, isRetired: Bool = false) async throws -> String {
         var document = bed.document.replacing(
@@ -106,7 +106,7 @@ struct AppleToldTests {
         }
     }
 
-    @Test("a refund request is published, and Apple is answered once the game reports the consumption")
+    @Test("a refund request is published, and the worker answers Apple once the game reports the consumption")
     func answered() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.settings)

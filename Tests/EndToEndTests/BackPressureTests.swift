@@ -43,7 +43,7 @@ extension EndToEnd {
     /// A partition's new owner takes no record before it has published the last owner's events. So each death adds at
     /// most one window, and only for partitions without unpublished events.
     @Test(
-        "without the outcomes topic the outbox gets one window, and after a kill no partition of the outbox gets more",
+        "without an outcomes topic the outbox gets one window of events, and after a kill no more for these partitions",
         .onlyInProcessBroker)
     func stuckOutbox() async throws {
         let plan = Plan.genuine(count: 400, players: 400)

@@ -38,7 +38,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("check warns of a schema that a newer release has migrated, and a worker works with it")
+    @Test("check warns if a newer release has migrated the schema, and a worker works with that schema")
     func newerSchema() async throws {
         try await Testbed.run { bed in
             let known = Schema.currentVersion
@@ -46,7 +46,7 @@ extension EndToEnd {
             #expect(before.output.contains("ok      postgresql: schema \(known), catalog "), "\(before)")
             try await bed.run("UPDATE schema_version SET version = version + 1")
             let check = try await Program.run(["check"], environment: bed.environment())
-            // The worker works, so the command finds no failure.
+            // A worker works with the newer schema, so `check` exits 0.
             #expect(check.code == 0, "\(check)")
             let line = try #require(
                 check.output.split(separator: "\n").first { $0.contains("  postgresql: ") }, "\(check)")

@@ -142,7 +142,7 @@ extension EndToEnd {
             try await Seeds.prepare(bed.databaseURL)
             let well = try await Program.run(["check"], environment: bed.environment())
             #expect(well.code == 0, "\(well)")
-            // The samples' root certificate is not Apple's.
+            // `check` warns of the samples' root certificate, which is not Apple's.
             let lines = well.output.split(separator: "\n")
             #expect(lines.count { $0.hasPrefix("WARN    root certificates: 2 of ") } == 1, "\(well)")
             #expect(lines.count { $0.hasPrefix("ok") } == lines.count - 1, "\(well)")
@@ -244,7 +244,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("submit --wait prints the events of its submissions; outcomes prints those of all or one player, or follows")
+    @Test("submit --wait prints the events of its submissions; outcomes prints all events, one player's, or new events")
     func answers() async throws {
         let plan = Plan.genuine(count: 6, players: 3)
         let lines = plan.records.map { String(decoding: $0.value ?? [], as: UTF8.self) }

@@ -9,7 +9,7 @@ import Testing
 @testable import Pipeline
 
 extension EndToEnd {
-    /// The death of a worker's process right after a step, when it takes the step for the n-th time.
+    /// The death of a worker's process right after a step, when the process takes the step for the n-th time.
     struct Crash: Sendable, CustomStringConvertible {
         let point: CrashPoint
         let times: Int
@@ -17,7 +17,7 @@ extension EndToEnd {
         var description: String { "\(point.rawValue):\(times)" }
 
         static let all: [Crash] = CrashPoint.ofSubmissions.flatMap { point in
-            // Workers commit offsets once a second, for many records together.
+            // Workers commit offsets once a second, for many records together, so a run may have no 17th commit.
             [Crash(point: point, times: 1), Crash(point: point, times: point == .committed ? 2 : 17)]
         }
     }
@@ -29,7 +29,7 @@ extension EndToEnd {
     }
 
     /// Returns a name of an event that is equal in two runs. On a real broker each test has its own topics. There the
-    /// ids of rejections and holds differ between runs, because they depend on the topic's name.
+    /// ids of rejections and holds differ between runs, because these ids depend on the topic's name.
     private static func name(_ event: OutcomeLog.Event) -> String {
         guard TestBroker.isReal, !["receipt.granted", "receipt.revoked"].contains(event.type) else { return event.id }
         return "\(event.type) \(event.submissionID) \(event.reason ?? "-") \(event.transactionID ?? "-")"
@@ -50,7 +50,7 @@ extension EndToEnd {
                     #expect(ledger == undisturbed, "after \(crash)")
                 }
             }
-            // Eight runs at a time, because each mostly waits for its consumer group.
+            // The test does eight runs at a time, because each run mostly waits for its consumer group.
             for _ in 0..<8 { addNext() }
             while try await group.next() != nil { addNext() }
         }

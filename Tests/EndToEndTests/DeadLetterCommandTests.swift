@@ -14,7 +14,7 @@ import Testing
 @testable import ReceiptdConfiguration
 
 extension EndToEnd {
-    /// Six records without a signature: three valid submissions, and three that are not.
+    /// Six records without a signature: three valid submissions and three invalid records.
     private static var unsigned: [PlannedRecord] {
         (0..<6).map { number in
             let value =
@@ -93,7 +93,7 @@ extension EndToEnd {
                 "SELECT concat_ws('|', operator, change, subject, shown) FROM console_changes ORDER BY id"
             ) { rows in (0..<rows.count).map { rows.text($0, 0) } }
             #expect(entered == ["ann|redrive-dead-letters|reason bad_signature|3"])
-            // Workers read the redriven records, answer each, and write no new dead letter.
+            // Workers read the redriven records, answer each record, and write no new dead letter.
             try bed.startWorker()
             try await bed.outcomes.until("those put back are answered") { content in
                 (0..<3).allSatisfy { number in content.events.contains { $0.submissionID == "secret-\(number)" } }
@@ -108,7 +108,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("the list of dead letters names the player, or the record's key where no player can be read")
+    @Test("the list of dead letters names the player, or the record's key if the record has no readable player")
     func deadLetterOwners() async throws {
         try await Testbed.run { bed in
             try bed.startWorker()
@@ -237,7 +237,7 @@ extension EndToEnd {
         }
     }
 
-    /// Checks that a refused command reports no move as done.
+    /// Checks that a refused rewind reports no move as done.
     private func refusedRewind(
         _ bed: Testbed, _ topic: String, _ kafka: KafkaSettings, _ moves: [OffsetRewind.Move]
     ) async throws {

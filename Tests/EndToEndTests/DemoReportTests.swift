@@ -36,7 +36,7 @@ struct DemoReportTests {
         #expect(!DemoReport(results: [try result("cracker-junk")]).text(style()).contains("cracker-junk"))
     }
 
-    @Test("the report has colors only on request, and its text does not change with them")
+    @Test("the report has colors only on request, and the text is the same with colors")
     func colors() throws {
         let report = DemoReport(results: [try result("cracker-junk")])
         let plain = report.text(style(width: 50, listsAll: true))

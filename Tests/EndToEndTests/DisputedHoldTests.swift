@@ -10,8 +10,8 @@ struct DisputedHoldTests {
     private static let app = "com.example.castle.server"
     private static let token = "3c9e6679-7425-40de-944b-e07fc1f90ae7"
 
-    /// Makes two holds on a purchase of an unknown product. The first is of a thief, who lacks the purchase's token.
-    /// The second is of the buyer.
+    /// Makes two players' holds of one purchase, whose product is unknown. The first hold is of a thief, who lacks the
+    /// purchase's token. The second hold is of the buyer.
     private func hold(_ id: String, in bed: ParkingBed) async throws {
         let claims = """
             {"transactionId":"\(id)","originalTransactionId":"\(id)","bundleId":"\(Self.app)",\
@@ -55,7 +55,7 @@ struct DisputedHoldTests {
             let rejected = try await bed.holds("reject", "8701", "--player", "thief-8701")
             #expect(rejected.code == 0 && rejected.output.hasPrefix("1 rejected"), "\(rejected)")
             #expect(try await held(in: bed) == ["8701 buyer-8701 ownership_disputed"])
-            // The product is still unknown. So the released purchase is held again, for this reason.
+            // The product is still unknown, so the worker holds the released purchase again, for this reason.
             #expect(try await bed.holds("release", "8701").code == 0)
             try await bed.until("the dispute is over") {
                 try await held(in: bed) == ["8701 buyer-8701 unknown_product"]
@@ -70,7 +70,7 @@ struct DisputedHoldTests {
         }
     }
 
-    @Test("the console rejects the picked player's hold of a transaction, and leaves the other player's")
+    @Test("the console rejects the picked player's hold of a transaction, and leaves the other player's hold")
     func console() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(DemoRun.settings(signing: Seeds.signing))

@@ -57,7 +57,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker whose topic vanishes logs it once, and is unready until the topic is back", .onlyInProcessBroker)
+    @Test("a worker whose topic vanishes logs that once, and is unready until the topic is back", .onlyInProcessBroker)
     func topicGone() async throws {
         try await Testbed.run { bed in
             let topic = bed.parts.deadLettersTopic
@@ -96,7 +96,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker that may not store traffic counts is ready, decides, stops with 0, and logs the refusal")
+    @Test("a worker that may not store traffic counts is ready, decides submissions, logs the refusal, and exits 0")
     func uncountedTraffic() async throws {
         try await Testbed.run { bed in
             let role = try await makeRole(in: bed)

@@ -79,7 +79,7 @@ struct HoldTests {
         #expect(try await bed.holds("reject", "8103 ").code == 64)
         #expect(try await bed.holds("release", "8103", "--limit", "1").code == 64)
         #expect(try await bed.holds("release", "--all", "--limit", "0").code == 64)
-        // No terminal can confirm, so a command without --yes rejects nothing.
+        // There is no terminal for a confirmation, so a command without --yes rejects nothing.
         let unasked = try await bed.holds("reject", "--all")
         #expect(unasked.code == 64 && unasked.errors.contains("reject 1 held transactions"), "\(unasked)")
         for verb in ["reject", "release"] {
@@ -114,7 +114,7 @@ struct HoldTests {
         #expect(try await bed.command(["inspect", "nobody"]).output.hasPrefix("receiptd knows nothing of"))
     }
 
-    @Test("with a new catalog held purchases of its products are granted; others stay held, and Apple is not asked")
+    @Test("held purchases whose product a new catalog has are granted; others stay held, and Apple is not asked")
     func newCatalog() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker()
@@ -144,7 +144,7 @@ struct HoldTests {
         }
     }
 
-    @Test("an import of old grants ends its transactions' holds as already_granted, and can be repeated")
+    @Test("an import of old grants ends holds of the same transactions as already_granted, and can be repeated")
     func importedGrants() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker()

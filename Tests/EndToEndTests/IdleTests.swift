@@ -6,15 +6,15 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("a worker with nothing to do asks PostgreSQL fewer than seventeen times a second")
+    @Test("an idle worker causes fewer than seventeen SQL transactions a second")
     func idle() async throws {
         let seconds = 8
         // With a server of its own, the test counts only its own sessions.
         try await Testbed.run(on: .ownServer) { bed in
             let worker = try bed.startWorker()
             try await eventually("ready") { await worker.isReady() }
-            // The test counts the queries of a period after the worker's first ones. The worker's pauses limit their
-            // number, and a busy machine lowers it.
+            // The test counts the SQL transactions of a period after the worker's start. The worker's pauses limit the
+            // count, and a busy machine lowers the count.
             try await Task.sleep(for: .seconds(4))
             let before = try await Self.transactions(bed)
             try await Task.sleep(for: .seconds(seconds))
@@ -23,7 +23,8 @@ extension EndToEnd {
         }
     }
 
-    /// Returns the number of SQL transactions so far. Each session updates its part every second.
+    /// Returns the number of SQL transactions so far. Each session adds its own transactions to this number once a
+    /// second.
     private static func transactions(_ bed: Testbed) async throws -> Int64 {
         let sql = """
             SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()

@@ -73,7 +73,8 @@ extension EndToEnd {
     }
 }
 
-/// Runs `receiptd inspect` for two players. One player's submission waits for Apple. The other's receipt is junk.
+/// Runs `receiptd inspect` for two players. One player's submission waits for Apple. The other player's receipt is
+/// junk.
 private struct Inspector {
     static let names = ["inspect/\"wäit\"", "p-junk"]
 

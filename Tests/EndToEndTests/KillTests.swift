@@ -8,7 +8,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "after twenty kills under load no submission is lost or granted twice, and none is sent to Apple once decided",
+        "after twenty kills under load no submission is lost or granted twice, and no decided one goes to Apple again",
         .takesLong)
     func kills() async throws {
         let seed = UInt64.random(in: 1...999_999)
@@ -18,8 +18,8 @@ extension EndToEnd {
         let plan = TrafficGenerator.plan(seed: seed, count: 4_000)
         let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200"]
         try await Testbed.run(latency: .uniform(5, 120), settings: settings) { bed in
-            // A worker parks an isolated record whose answer from Apple is doubtful. More kills between two records
-            // make that more likely.
+            // If Apple's answer about an isolated record is doubtful, the worker parks the submission. Several kills
+            // without progress make a worker isolate records.
             try await bed.recordParked()
             var workers = [try bed.startWorker(), try bed.startWorker()]
             var feed = Feed(bed: bed, plan: plan)
@@ -28,8 +28,8 @@ extension EndToEnd {
             for round in 0..<rounds {
                 try await feed.send(plan.records.count * 3 / 4 / rounds + 1)
                 let check = CommitCheck(bed: bed, plan: plan, places: feed.places)
-                // In every second round the kill comes while the worker takes records. In the other rounds it may come
-                // at any time, even before the worker has joined its group.
+                // In every second round the kill comes while the worker decides records. In the other rounds the kill
+                // may come at any time, even before the worker has joined its group.
                 if round.isMultiple(of: 2) {
                     let before = bed.outcomes.content.events.count
                     try await eventually("records are taken, round \(round)") {

@@ -9,8 +9,8 @@ import Testing
 extension EndToEnd {
     @Suite("Local refusals checked with Apple, end to end")
     struct LocalRefusalTests {
-        /// Returns a receipt without a signature. The worker rejects it as forged, but the simulated App Store answers
-        /// that it is genuine.
+        /// Returns a receipt without a signature. The worker rejects the receipt as forged, but the simulated App Store
+        /// answers that the receipt is genuine.
         private static func forged(_ transaction: String) -> String {
             SimulatedReceipt(
                 bundleID: Receipts.castle, appAppleID: Receipts.castleAppleID,
@@ -40,7 +40,8 @@ extension EndToEnd {
                 .map { $0.type + ($0.reason.map { " " + $0 } ?? "") }
         }
 
-        @Test("a refused receipt that Apple calls genuine is granted once; a second player with it is only refused")
+        @Test(
+            "a refused receipt that Apple calls genuine is granted once; another player who submits it is refused")
         func disputed() async throws {
             try await Testbed.run(settings: ["LOCAL_REFUSAL_CHECKS_PER_MINUTE": "6000"]) { bed in
                 let worker = try bed.startWorker()
@@ -52,8 +53,8 @@ extension EndToEnd {
                 try await eventually("nothing is owed") {
                     try await bed.query("SELECT count(*) FROM outbox") { $0.int8(0, 0) } == 0
                 }
-                // Another player submits the first receipt. The worker checks it with Apple, but publishes only the
-                // rejection.
+                // Another player submits the first receipt. The worker checks the receipt with Apple, but publishes
+                // only the rejection.
                 let value = Self.forged("8901")
                 try await submit("8902", value, to: bed)
                 try await eventually("the other one is refused and checked") {

@@ -27,7 +27,7 @@ extension EndToEnd {
                 try await bed.submit(plan.records)
                 let first = try bed.startWorker()
                 await bed.apple.waitUntil { $0.requests > 0 }
-                // Workers would commit offsets every second, but nothing is decided.
+                // Workers would commit offsets every second, but no record is decided.
                 try await last(.seconds(3))
                 try await first.kill()
                 for (partition, marks) in try await bed.committedOffsets() {

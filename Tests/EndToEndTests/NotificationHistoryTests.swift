@@ -25,7 +25,8 @@ struct NotificationHistoryTests {
                     _ = try store.buy(Self.gems, by: account, SimulatedTerms(accountToken: ServerApp.token(number)))
                 }
             }
-            // The worker reads the history once. A second round would read the last hour again.
+            // Rounds are an hour apart, so the worker reads the history once. A second round would read the last hour
+            // again.
             let settings = ServerApp.settings(["NOTIFICATION_HISTORY_SECONDS": "3600", "MISSED_PURCHASE_SECONDS": "0"])
             let first = try bed.startWorker(settings.merging(["RECEIPTD_CRASH_AFTER": "historyPageTaken:4"]) { $1 })
             try await bed.until("the first reader died") { !first.isRunning }

@@ -60,7 +60,7 @@ struct NotificationTests {
             try await bed.notify(Self.body("REFUND_REVERSED", of: "8401", day: 3))
             try await bed.until("it is reinstated") { bed.answers("p-1").last == "receipt.reinstated" }
             #expect(try await bed.number("SELECT count(*) FROM grants WHERE revoked_at IS NULL") == 1)
-            // The worker stops in order with its two consumers.
+            // A worker with consumers of two topics stops in order.
             successor.terminate()
             #expect(try await blocking { successor.wait() } == 0)
         }
@@ -91,7 +91,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("redrive publishes a notification's dead letter to its own topic, and the refund takes effect")
+    @Test("redrive publishes a notification's dead letter to the notifications topic, and the refund takes effect")
     func redriven() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.roots)
@@ -209,14 +209,15 @@ struct NotificationTests {
             }
             Self.expectOneRevocation(revoked())
             #expect(worker.log.contains("the worker reads a topic again"))
-            // Because of this row, later revisions of subscriptions are higher than those that the restore lost.
+            // Because of this row, later revisions of subscriptions are higher than the revisions that the restore
+            // lost.
             let kept = "SELECT count(*) FROM offsets_decided_again WHERE topic = '\(bed.parts.notificationsTopic)'"
             #expect(try await bed.query(kept) { $0.int8(0, 0) } == 1)
         }
     }
 
     /// Checks the events about a lost revocation. `receipt.revoked` was published before the restore. The worker
-    /// publishes it again with the same id, or with a higher revision and a new id.
+    /// publishes the event again with the same id, or with a higher revision and a new id.
     private static func expectOneRevocation(_ told: [OutcomeLog.Event]) {
         #expect(Set(told.map(\.transactionID)) == ["91000001"])
         let revisions = told.compactMap { event -> Int64? in

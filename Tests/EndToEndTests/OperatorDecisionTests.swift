@@ -12,7 +12,7 @@ struct OperatorDecisionTests {
         return ending.output + ending.errors
     }
 
-    @Test("a revocation by command is published once, a new submission is rejected, and reinstate undoes it")
+    @Test("a revocation by command is published once, a new submission is rejected, and reinstate ends the revocation")
     func revoke() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker()

@@ -50,7 +50,8 @@ struct ParkingTests {
             try await bed.until("all are parked") {
                 try await bed.number("SELECT count(*) FROM parked WHERE reason = 'apple_trouble'") == 3
             }
-            // The worker commits its offsets before it stops. So the parked row kills the next workers, not the record.
+            // The worker commits its offsets before it stops. So the next workers die of the parked row, not of the
+            // record.
             await first.stop()
             for receipt in receipts { bed.apple.register(receiptData: receipt, behaviour: nil) }
             var worker = try bed.startWorker(["RECEIPTD_CRASH_ON_SUBMISSION": "p-poison"])
@@ -82,7 +83,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a doubtful answer is believed at the third try, even with a worker's restart between the tries")
+    @Test("a worker believes a doubtful answer at the third try, even if a restart comes between the tries")
     func doubtOverRestart() async throws {
         try await ParkingBed.run { bed in
             let receipt = ParkingBed.receipt("7101")
@@ -99,7 +100,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a blocked app's submissions do not delay another app's, and are answered once its credentials work")
+    @Test("a blocked app's submissions delay no other app's, and are answered once the credentials work")
     func blockedApp() async throws {
         try await ParkingBed.run { bed in
             // The worker has fewer places than the blocked app has submissions.
@@ -187,7 +188,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("reject of an id that two players' submissions have names the players; with --player it rejects one")
+    @Test("reject of two players' common submission id fails and names the players; with --player it rejects one")
     func sharedID() async throws {
         try await ParkingBed.run { bed in
             let receipts = ["7401", "7402"].map { ParkingBed.receipt($0) }

@@ -4,7 +4,7 @@ import Testing
 @testable import Demo
 
 /// Runs a worker with default settings while the App Store answers only some requests. The other requests get no useful
-/// answer during the test, so a test that waited for one would fail.
+/// answer during the test, so a test that waited for such an answer would fail.
 @Suite("Partial outages of Apple, end to end", .wholeSystem)
 struct PartialOutageTests {
     private static let defaults = [
@@ -59,7 +59,8 @@ struct PartialOutageTests {
         }
     }
 
-    /// The failing receipts would fill the window and open the circuit. Apple never answers one of them.
+    /// If the failing receipts kept their places, they would fill the window and open the circuit. Apple never gives a
+    /// useful answer about them.
     @Test("sixty receipts that Apple always answers with 21005 leave a window of 24 free for other players")
     func stuckWindow() async throws {
         try await ParkingBed.run { bed in
@@ -120,7 +121,7 @@ struct PartialOutageTests {
         }
     }
 
-    @Test("a player's 21st unproven parked proof is rejected, and granted on submission once there is room")
+    @Test("a player's 21st unproven proof to park is rejected, and granted if submitted again once there is room")
     func tooManyWaiting() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(["RETRY_PARK_AFTER_SECONDS": "0"])
@@ -139,7 +140,7 @@ struct PartialOutageTests {
                 try await bed.number("SELECT count(*) FROM grants WHERE player_id = 'hog'") == 20
             }
             let granted = try await bed.number("SELECT sum(transaction_id::bigint - 61000)::bigint FROM grants")
-            // The sum of the granted numbers shows which of 0 to 20 is missing.
+            // The sum of the granted numbers shows which number from 0 to 20 is missing.
             let missing = Int(210 - granted)
             try await bed.submit("p-again", receipts[missing], player: "hog")
             try await bed.until("it is granted as well") {

@@ -13,7 +13,8 @@ struct PoisonNotificationTests {
     private static let gems = "\(app.bundleID).gems"
     private static let settings = ServerApp.settings(["MISSED_PURCHASE_SECONDS": "1"])
 
-    /// Makes one purchase for each of three players. Returns Apple's notifications. The second one kills workers.
+    /// Makes one purchase for each of three players. Returns Apple's notifications. The tests let workers die of the
+    /// second notification.
     private static func buy(in bed: ParkingBed) throws -> [SignedNotification] {
         let first = bed.apple.notifications().count
         try bed.apple.inStore { store in
@@ -89,7 +90,8 @@ struct PoisonNotificationTests {
             let (deaths, worker) = try await restart(
                 in: bed, settings, after: { _ = try await bed.number(expire) },
                 until: { Self.isGranted([0, 2], in: bed) })
-            // At first the windows of the history before the notification count as progress, so more workers die.
+            // A worker that reads the windows before the notification makes progress, so more workers die before a
+            // worker isolates the notification.
             #expect(deaths >= 6 && deaths <= 12, "\(deaths) deaths")
             let rounds =
                 "SELECT count(*) FROM notification_history WHERE bundle_id = '\(Self.app.bundleID)' AND starts = 0"

@@ -26,7 +26,7 @@ extension EndToEnd {
             let letter = try #require(bed.outcomes.content.deadLetters.first)
             #expect(letter.value == poison.value && letter.key == poison.key)
             let detail = letter.headers.last { $0.name == "dead-letter-detail" }?.value
-            // After three deaths a worker reads the record a last time to park it, and dies too.
+            // After three deaths a worker reads the record a last time to park the submission, and dies too.
             #expect(String(decoding: detail ?? [], as: UTF8.self).contains("died 4 times"))
             #expect(bed.outcomes.events(of: "genuine-9999").isEmpty)
             // Workers process later records in parallel, and do not die.
@@ -39,14 +39,14 @@ extension EndToEnd {
     }
 
     @Test(
-        "a record that killed three workers in isolation is parked for a last try, and granted if it succeeds",
+        "a record that killed three workers in isolation is parked for a last try, and granted if that try succeeds",
         .takesLong)
     func innocentOfThreeDeaths() async throws {
         var plan = Plan()
         plan.addGenuine(1, player: "accused")
         try await Testbed.run { bed in
             try await bed.submit(plan.records)
-            // Three workers died with many records in flight, and three with the record in isolation.
+            // Three workers die without isolating the record, and three more with the record in isolation.
             for _ in 0..<6 {
                 let worker = try bed.startWorker(["RECEIPTD_CRASH_ON_SUBMISSION": "genuine-1"])
                 #expect(try await worker.ending() == -SIGKILL)
@@ -104,8 +104,8 @@ extension EndToEnd {
         let receipt = try #require(plan.records[0].receipt)
         try await Testbed.run(settings: ["RETRY_DOUBT_SECONDS": "20"]) { bed in
             try await bed.submit(plan.records)
-            // The seventh worker would set the record aside: after three deaths with others in flight and three in
-            // isolation.
+            // If these deaths counted, the seventh worker would set the record aside, after three deaths without
+            // isolation and three deaths in isolation.
             for round in 0..<7 {
                 let before = bed.apple.requests(receiptData: receipt)
                 let worker = try bed.startWorker()
@@ -137,7 +137,8 @@ extension EndToEnd {
             try await bed.submit(plan.records)
             func asked() -> Int { receipts.reduce(0) { $0 + bed.apple.requests(receiptData: $1) } }
             // Three workers die with all records in flight. Each later worker dies with one record in isolation. Three
-            // such deaths would set the record aside. But these do not count against it, because it waits for Apple.
+            // such deaths would set the record aside. But these deaths do not count against the record, because the
+            // record waits for Apple.
             for round in 0..<9 {
                 let before = asked()
                 let worker = try bed.startWorker()

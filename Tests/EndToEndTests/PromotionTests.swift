@@ -10,7 +10,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "decisions committed on the old primary after a standby's promotion are decided again",
+        "workers make the decisions again that they committed on the old primary after a standby's promotion",
         .disabled(if: ChaosFault.pending.contains(.databasePromoted), "the worker does not withstand it yet"))
     func promotionWithoutFence() async throws {
         let plan = Plan.genuine(count: 140, players: 50)

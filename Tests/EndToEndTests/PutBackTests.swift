@@ -46,8 +46,8 @@ extension EndToEnd {
             }
             if !whileMoreComes { try await feed.send(rest) }
             try await bed.settle(plan)
-            // Workers decide again at a later time. Event ids and owners stay the same as before the restore. The bytes
-            // differ.
+            // Workers decide again at a later time. Event ids and owners stay the same as before the restore. The
+            // events' bytes differ.
             let grants = try await Checker(bed: bed, plan: plan).grants()
             #expect(Set(grants.keys) == plan.certainGrants)
             #expect(bed.outcomes.content.answers.values.allSatisfy { $0.count == 1 })

@@ -41,7 +41,7 @@ extension EndToEnd {
         let settings = [
             "SUBMISSION_SIGNING_KEYS": keys.joined(separator: ","), "LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0",
             "NOTIFICATION_HISTORY_SECONDS": "0",
-            // The test counts requests. With a short time-out, some would be repeated on a busy machine.
+            // The test counts requests. With a short time-out, a busy machine would repeat some requests.
             "APPLE_TIMEOUT_SECONDS": "10",
         ]
         try await Testbed.run(settings: settings) { bed in
@@ -91,7 +91,7 @@ extension EndToEnd {
         #expect(added.count == 5)
     }
 
-    @Test("a product that a new catalog adds is granted by a running worker")
+    @Test("a running worker grants a product that a new catalog adds")
     func catalogChange() async throws {
         try await Testbed.run { bed in
             try bed.startWorker()
@@ -111,7 +111,7 @@ extension EndToEnd {
             try changed.write(to: file, atomically: true, encoding: .utf8)
             let imported = try await Program.run(["catalog", "import", file.path], environment: bed.environment())
             #expect(imported.code == 0 && imported.output.contains(product), "\(imported)")
-            // Each try is another purchase, because the earlier ones stay held.
+            // Each try submits a new purchase, because the earlier purchases stay held.
             var number = 0
             try await eventually("the new product is granted", within: .seconds(10)) {
                 number += 1

@@ -16,7 +16,7 @@ struct RefundStormTests {
     /// The most notifications on the topic that workers have not processed.
     private static let mostBehind = 2000
 
-    /// Refunds half of the purchases, and reverses a quarter of the refunds. Returns the notifications, and the
+    /// Makes purchases, refunds half of them, and reverses a quarter of the refunds. Returns the notifications, and the
     /// transactions that must have a valid grant.
     private static func life(_ purchases: Int, in bed: ParkingBed) throws -> (
         told: [SignedNotification], kept: Set<String>
@@ -46,7 +46,7 @@ struct RefundStormTests {
     }
 
     @Test(
-        "refunds and reversals, twice and out of order, leave the grants that the store has, despite a worker's kill"
+        "if refunds and reversals come twice and out of order, and a worker is killed, the grants match the store"
     )
     func storm() async throws {
         let purchases = TestScale.number("REFUND_STORM", or: 300)
@@ -60,7 +60,7 @@ struct RefundStormTests {
             }
             let began = ContinuousClock.now
             let (told, kept) = try Self.life(purchases, in: bed)
-            // Every tenth notification is only in Apple's history. The others come twice, in random order.
+            // Every tenth notification is only in Apple's history. The other notifications come twice, in random order.
             let sent = told.enumerated().filter { $0.offset % 10 != 0 }.map(\.element.body)
             for (place, body) in (sent + sent).shuffled().enumerated() {
                 // The in-process broker keeps only five megabytes of a partition.

@@ -9,7 +9,7 @@ extension EndToEnd {
     @Test("every sample case has the outcome that it expects", .takesLong)
     func seeds() async throws {
         let cases = try SeedCase.loadAll(in: Seeds.directory)
-        // The test counts requests. With a short time-out, some would be repeated on a busy machine.
+        // The test counts requests. With a short time-out, a busy machine would repeat some requests.
         try await Testbed.run(settings: ["APPLE_TIMEOUT_SECONDS": "3"]) { bed in
             for arrangement in cases.flatMap(\.arrangements) { bed.apple.register(arrangement) }
             let properties = KafkaProperties([("bootstrap.servers", bed.parts.bootstrapServers)])

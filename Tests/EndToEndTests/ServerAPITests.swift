@@ -26,7 +26,7 @@ extension EndToEnd {
             apple.register(SimulatedTransaction(transactionID: id, signedTransactionInfo: text))
         }
 
-        /// Submits a transaction id. The ids of the submission and of the player contain it.
+        /// Submits a transaction id. The ids of the submission and of the player contain the transaction id.
         private func submit(_ id: String, to bed: Testbed) async throws {
             let value = """
                 {"submission_id":"s-\(id)","player_id":"p-\(id)","bundle_id":"\(Self.app)","transaction_id":"\(id)",\
@@ -114,10 +114,10 @@ extension EndToEnd {
                 #expect(check.code == 78 && check.output.contains("the key in SEEDS_SERVER_API_KEY with"), "\(check)")
                 let right = Seeds.signing.appendingPathComponent("server-api-key.pem")
                 try String(contentsOf: right, encoding: .utf8).write(to: file, atomically: true, encoding: .utf8)
-                // The worker tries one submission. Apple's answer to it makes the other submission due. This try may
-                // come while the app still counts as blocked.
+                // The worker tries one submission. Apple's answer about this submission makes the other submission due.
+                // This try may come while the app still counts as blocked.
                 try await eventually("both are granted") {
-                    // A worker may have answered the submission by now.
+                    // The command may fail, because a worker may already have answered the submission.
                     _ = try await Program.run(["parked", "retry", "s-8811"], environment: bed.environment())
                     return ["8811", "8812"].allSatisfy { answers($0, in: bed) == ["receipt.granted"] }
                 }

@@ -135,7 +135,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a second signal ends a worker at once, and the next worker decides its submissions in flight")
+    @Test("a second signal ends a worker at once, and the next worker decides the submissions that were in flight")
     func stoppingTwice() async throws {
         let plan = Plan.genuine(count: 30, players: 10)
         try await Testbed.run(settings: ["SHUTDOWN_GRACE_SECONDS": "120"]) { bed in
@@ -163,7 +163,8 @@ extension EndToEnd {
         let plan = TrafficGenerator.plan(seed: seed, count: 800)
         let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200"]
         try await Testbed.run(latency: .uniform(5, 150), settings: settings) { bed in
-            // Requests to Apple may time out while the worker is frozen. The worker then parks their submissions.
+            // Requests to Apple may time out while the worker is frozen. The worker then parks the submissions of these
+            // requests.
             try await bed.recordParked()
             let frozen = try bed.startWorker()
             var feed = Feed(bed: bed, plan: plan)

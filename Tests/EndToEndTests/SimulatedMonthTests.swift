@@ -69,8 +69,8 @@ struct SimulatedMonthTests {
         try await ParkingBed.run(options: configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)
             let summary = try await live(told, in: bed)
-            // No subscription renews from now on, so workers will check each one whose period ends. The test counts the
-            // requests so far.
+            // No subscription renews from now on, so workers will check each subscription whose period ends. The test
+            // counts the requests so far.
             let questions = bed.apple.counters.endpoints[SimulatedEndpoint.subscriptions.rawValue] ?? 0
             let seconds = TestScale.seconds(for: Self.players)
             #expect(summary.subscriptions.count > 10 && summary.purchases.count > 50)
@@ -81,8 +81,8 @@ struct SimulatedMonthTests {
                 try await Self.wrong(summary, in: bed).isEmpty
             }
             do {
-                // If Apple announced an end before the subscription had an owner, a worker checks it some minutes
-                // later.
+                // If Apple announced an end before the subscription had an owner, a worker checks the subscription some
+                // minutes later.
                 try await bed.until("states are the store's", seconds: seconds + Self.longestSpreadSeconds) {
                     try await Self.differences(summary, in: bed).isEmpty
                 }
@@ -96,7 +96,7 @@ struct SimulatedMonthTests {
                 }
                 throw error
             }
-            // Workers check at most one in five of the periods that renew in time.
+            // Workers must ask Apple at most once for every five periods.
             let periods = summary.subscriptions.reduce(0) { $0 + $1.periods.count }
             #expect(questions * 5 <= periods, "\(questions) questions for \(periods) periods")
             try await bed.until("renewals are the store's", seconds: seconds) {
@@ -105,8 +105,8 @@ struct SimulatedMonthTests {
         }
     }
 
-    /// Plays the simulated life, and returns the store's final state. The topic then has all notifications that are not
-    /// lost.
+    /// Plays the simulated life, and returns the store's final state. The topic then has all notifications except the
+    /// lost ones.
     private func live(_ told: Told, in bed: ParkingBed) async throws -> StoreSummary {
         var worker = try bed.startWorker(Self.settings)
         let start = Self.now()
@@ -164,8 +164,8 @@ struct SimulatedMonthTests {
         return Set(granted).subtracting(all(summary).filter { $0.revokedAt == nil }.map(\.transactionID))
     }
 
-    /// Returns the subscriptions that the ledger must have. A subscription whose periods were all refunded before any
-    /// grant is not one of them.
+    /// Returns the subscriptions that the ledger must have. Leaves out a subscription whose periods were all refunded
+    /// before any grant.
     private static func followed(
         _ summary: StoreSummary, in bed: ParkingBed
     ) async throws -> [StoreSummary.Subscription] {

@@ -17,7 +17,7 @@ extension EndToEnd {
         ("480000000000008", "repaired_base64_twice", { Base64.encode(Array($0.utf8)) }),
     ]
 
-    @Test("a spoilt proof that can be repaired is granted, with the repair in its event; `proof` agrees offline")
+    @Test("a spoilt proof that can be repaired is granted, with the repair in the event; `proof` says the same offline")
     func spoiltProofs() async throws {
         let settings = ["LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0", "NOTIFICATION_HISTORY_SECONDS": "0"]
         try await Testbed.run(settings: settings) { bed in
@@ -78,7 +78,7 @@ extension EndToEnd {
         ])
     }
 
-    /// Returns the transaction's iOS 6 receipt with other texts in the list of its purchase.
+    /// Returns the transaction's iOS 6 receipt, with the changes made in the property list of the purchase.
     private func unreadable(_ transaction: String, _ changes: [(String, String)]) throws -> String {
         let receipt = try #require(Base64.decode(Receipts.single(transaction).utf8))
         let outer = String(decoding: receipt, as: UTF8.self)

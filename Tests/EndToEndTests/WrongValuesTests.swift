@@ -4,7 +4,7 @@ import Testing
 extension EndToEnd {
     private static let commands = [["run"], ["check"], ["migrate"], ["parked", "list"], ["console"], ["intake"]]
 
-    /// Expects exit code 78 of each command, and one line that names the setting and shows no password.
+    /// Expects that each command exits 78, and prints one line that names the setting and shows no password.
     private func expectFault(of setting: String, _ value: String) async throws {
         let sound = [
             "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "DATABASE_URL": "postgresql://nobody:hush@127.0.0.1:1/none",

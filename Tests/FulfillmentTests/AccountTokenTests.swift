@@ -27,7 +27,8 @@ struct AccountTokenTests {
         return (words.compactMap(\.self) + event.risk.map(\.rawValue)).joined(separator: " ")
     }
 
-    @Test("a player who submits a purchase with the buyer's token is held without a claim, and the buyer is granted")
+    @Test(
+        "another player's purchase with the buyer's token is held and claimed for nobody, and the buyer is granted it")
     func copied() {
         var view = LedgerView()
         #expect(settle(decision("1", player: "buyer"), in: &view) == "granted")
@@ -42,7 +43,7 @@ struct AccountTokenTests {
     }
 
     @Test(
-        "an attacker who buys first with a victim's token blocks none of the victim's purchases and gets none of them"
+        "an attacker who buys first with a victim's token cannot block or get the victim's purchases"
     )
     func firstComeAttacker() {
         var view = LedgerView()
@@ -56,7 +57,7 @@ struct AccountTokenTests {
         #expect(settle(decision("4", player: "victim", account: "71"), in: &view) == "granted shared_token")
     }
 
-    @Test("a shared token is disputed unless both purchases have Apple accounts and the accounts differ")
+    @Test("purchases of two players with one token are disputed, unless both have Apple accounts that differ")
     func unknownAccount() {
         var view = LedgerView()
         #expect(settle(decision("1", player: "buyer"), in: &view) == "granted")
@@ -143,7 +144,7 @@ struct AccountTokenTests {
         }
     }
 
-    @Test("a rejection by a rule comes before a token dispute, and a token dispute before other holds")
+    @Test("a rejection by a rule precedes a token dispute, and a token dispute precedes other holds")
     func order() {
         var view = LedgerView()
         _ = settle(decision("1", player: "buyer"), in: &view)
@@ -151,7 +152,8 @@ struct AccountTokenTests {
         #expect(
             settle(decision("3", player: "thief", verdict: .hold(.unknownProduct)), in: &view)
                 == "held ownership_disputed shared_token")
-        // The buyer's own purchase is held for its own reason, because the buyer had the token before the thief.
+        // The other rule holds the buyer's purchase. There is no dispute, because the buyer had the token before the
+        // thief.
         #expect(
             settle(decision("3", player: "buyer", verdict: .hold(.unknownProduct)), in: &view) == "held unknown_product"
         )

@@ -10,7 +10,7 @@ import Testing
 struct Base64Tests {
     private func decode(_ text: String) -> [UInt8]? { Base64.decode(text.utf8) }
 
-    @Test("0 to 300 bytes decode and encode as Foundation does it")
+    @Test("0 to 300 bytes decode and encode as Foundation decodes and encodes them")
     func againstFoundation() {
         var random = SeededRandom(seed: 1)
         for count in 0...300 {

@@ -188,7 +188,7 @@ struct ConsumptionReportTests {
     }
 
     @Test(
-        "a report with a value that Apple does not accept, an unknown member or a repeated member is a dead letter",
+        "a report with an unknown or repeated member, or a value that Apple does not accept, is a dead letter",
         arguments: [
             #","consumption_percentage":100001"#, #","consumption_percentage":-1"#, #","consumption_percentage":0.5"#,
             #","consumption_percentage":"50""#, #","refund_preference":"GRANT_FULL""#, #","refund_preference":1"#,
@@ -214,7 +214,7 @@ struct ConsumptionReportTests {
         }
     }
 
-    @Test("if signing keys are set, a report is taken only with a signature made for its record key and record kind")
+    @Test("if signing keys are set, a report is accepted only with a signature made for its record key and record kind")
     func signed() throws {
         let text = #"{"transaction_id":"1000","bundle_id":"com.example.game"}"#
         let signature = RecordSignature(keys: ["secret"], of: .consumption)

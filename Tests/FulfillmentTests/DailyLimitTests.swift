@@ -26,7 +26,7 @@ struct DailyLimitTests {
         #expect(theirs.answer?.reason == .ownedByOtherPlayer)
     }
 
-    @Test("each player, product and UTC day counts separately, and purchases counted before the batch count too")
+    @Test("each player, product and UTC day counts separately, and purchases from before the batch count too")
     func countedApart() {
         let decision = Sample.decision(.each([limited("1")]))
         var view = LedgerView(dailyCounts: [decision.dailyCount(of: Sample.purchase("1")): 2])
@@ -35,7 +35,7 @@ struct DailyLimitTests {
         #expect(tomorrow.settle(in: &view).grants.count == 1)
         let other = Sample.decision(.each([limited("3")]), submission: Sample.submission("s", player: "player-2"))
         #expect(other.settle(in: &view).grants.count == 1)
-        // Only purchases of the other product count against its limit.
+        // Only purchases of the other product count against that product's limit.
         var granted: [Int] = []
         for id: StoreTransactionID in ["4", "5", "6"] {
             let silver = Sample.decision(.each([limited(id, product: "silver.1")]))
@@ -54,7 +54,7 @@ struct DailyLimitTests {
         #expect(Sample.decision(.each([limited("2")]), offset: 9).settle(in: &view).grants.count == 1)
     }
 
-    @Test("a purchase is judged with the catalog's daily limit, unless an operator waived daily_limit")
+    @Test("the catalog's daily limit applies to a purchase, unless an operator waived daily_limit")
     func judged() {
         var product = Product(id: Sample.product, kind: .consumable)
         product.dailyLimit = 6

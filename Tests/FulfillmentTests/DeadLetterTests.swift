@@ -36,7 +36,7 @@ struct DeadLetterTests {
         }
     }
 
-    @Test("a record of 1 MiB is taken, and a larger record is a dead letter that names its sender")
+    @Test("a record of 1 MiB is accepted, and a larger record is a dead letter that names its sender")
     func tooLarge() throws {
         func padded(_ count: Int) throws -> SampleRecord {
             let rest = count - plain.with("padding", #""""#).bytes.count
@@ -51,7 +51,8 @@ struct DeadLetterTests {
     }
 
     @Test(
-        "too large comes before every other fault of the same record", arguments: ["x", "[", "[]", "{}", "1", "\u{0}"])
+        "a record that is too large is a dead letter for its size, whatever other fault it has",
+        arguments: ["x", "[", "[]", "{}", "1", "\u{0}"])
     func tooLargeAndMalformed(text: String) {
         let found = letter(Array(text.utf8) + [UInt8](repeating: 0x20, count: 1_048_576))
         #expect(found?.reason == .tooLarge)
@@ -70,7 +71,7 @@ struct DeadLetterTests {
     }
 
     @Test(
-        "a dead letter names what can be read of its sender, and no sender without a valid submission_id and player_id"
+        "a dead letter has its sender's readable fields, or no sender without a valid submission_id and player_id"
     )
     func sender() {
         let broken = plain.with("app_account_token", #""x""#)
@@ -84,11 +85,12 @@ struct DeadLetterTests {
         }
     }
 
-    @Test("a dead letter has no sender if its record has submission_id or player_id twice; it omits other such fields")
+    @Test(
+        "a dead letter has no sender if its record repeats submission_id or player_id; it omits other repeated fields")
     func repeatedSender() {
         #expect(plain.adding("player_id", #""player-2""#).deadLetter?.sender == nil)
         #expect(plain.adding("submission_id", #""submission-2""#).deadLetter?.sender == nil)
-        // The sender is unknown even if another field is repeated after it.
+        // The record also repeats a later field, and still gives no sender.
         let twice = plain.adding("player_id", #""player-2""#).with("order_id", #""1""#).adding("order_id", #""2""#)
         #expect(twice.deadLetter?.sender == nil)
         let order = plain.with("order_id", #""1""#).adding("order_id", #""2""#)

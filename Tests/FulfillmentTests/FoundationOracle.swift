@@ -31,7 +31,7 @@ enum FoundationOracle {
         return kept
     }
 
-    /// Returns whether both values are equal.
+    /// Returns whether our parser's value equals Foundation's value.
     static func agrees(_ ours: JSONValue, _ theirs: Any) -> Bool {
         switch ours {
         case .null: return theirs is NSNull
@@ -47,7 +47,7 @@ enum FoundationOracle {
             guard let others = theirs as? [Any], others.count == elements.count else { return false }
             return zip(elements, others).allSatisfy { agrees($0, $1) }
         case .object(let members):
-            // Foundation keeps one of two members with the same name. Either of them is right.
+            // Foundation keeps one of two members with the same name. This function accepts either member.
             guard let others = theirs as? [String: Any] else { return false }
             let names = Set(members.map(\.name))
             guard names.count == others.count else { return false }

@@ -80,7 +80,7 @@ struct GrantRevocationsTests {
         }
     }
 
-    @Test("the reason is Apple's full revocation before the operator's, and the time is the earlier revocation's")
+    @Test("Apple's full revocation gives the reason, else the operator's; the earlier revocation gives the time")
     func reasons() {
         var revocations = GrantRevocations(
             apple: GrantRevocations.Revocation(at: Self.at(5), reason: .refund, milliPercent: 30_000))

@@ -27,7 +27,7 @@ struct HoldDecisionTests {
         ).settle(in: &view)
     }
 
-    @Test("a released hold is granted to its own submission, and the event lists only the held transaction")
+    @Test("a released hold is granted to its submission, and the event lists only the held transaction")
     func granted() throws {
         let hold = hold(waived: [.unknownProduct])
         var view = LedgerView(
@@ -40,7 +40,7 @@ struct HoldDecisionTests {
         #expect(grant.event.listed == ["1000 granted -"])
         #expect(view.grants["1000"]?.submission == hold.identity)
         #expect(view.holds.isEmpty)
-        // A decision on the same hold that comes again grants nothing: the transaction is granted already.
+        // The same decision, applied again, grants nothing, because the transaction is granted already.
         #expect(settle(.each([Sample.judged(Sample.purchase())]), hold, in: &view).reason == .alreadyGranted)
     }
 
@@ -61,7 +61,7 @@ struct HoldDecisionTests {
         #expect(decision.settle(in: &view) == .held(.unreadableTransaction))
     }
 
-    @Test("a rejection of the held transaction or of its submission ends the hold, with an event id of the hold's own")
+    @Test("a rejection of the held transaction or of its whole submission ends the hold, with the hold's own event id")
     func rejected() {
         let table: [(Verdict, Reason)] = [
             (.whole(.refusedByOperator, []), .refusedByOperator), (.whole(.sandboxNotAllowed, []), .sandboxNotAllowed),
@@ -160,7 +160,7 @@ struct HoldDecisionTests {
         #expect(settle(verdict, released, in: &view).reason == .ownedByOtherPlayer)
     }
 
-    @Test("a waived reason lets through the purchase that it held, and no purchase that another reason holds")
+    @Test("if an operator waives a reason, this reason no longer holds a purchase, and every other reason still does")
     func waived() {
         var retired = Product(id: Sample.product, kind: .consumable)
         retired.isRetired = true
@@ -189,7 +189,7 @@ struct HoldDecisionTests {
         }
     }
 
-    @Test("after a new catalog Apple is asked only about holds that the catalog may end")
+    @Test("after a new catalog, the worker asks Apple only about holds that the catalog may end")
     func outlook() {
         func catalog(_ products: [Product]) -> Catalog { Catalog(version: 2, apps: [Sample.app(products)]) }
         let known = Product(id: Sample.product, kind: .consumable)

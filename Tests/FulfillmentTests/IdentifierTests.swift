@@ -40,7 +40,7 @@ struct IdentifierTests {
         }
     }
 
-    @Test("random identifiers are equal exactly where their bytes are", arguments: 0..<4 as Range<UInt64>)
+    @Test("random identifiers are equal exactly if their bytes are equal", arguments: 0..<4 as Range<UInt64>)
     func randomNames(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let names = (0..<120).map { _ in

@@ -6,7 +6,7 @@ import Testing
 @testable import Encodings
 @testable import Fulfillment
 
-@Suite("JSON reading, held against Foundation's")
+@Suite("JSON reading, compared with Foundation's")
 struct JSONParserOracleTests {
     static let edgeCases: [String] = [
         "{}", "[]", "null", "true", "false", "0", "-0", "1", "-1", "1.5", "1e3", "1E+3", "1e-3", "\"\"", " {} ",
@@ -23,12 +23,12 @@ struct JSONParserOracleTests {
         "{\"\":\"\"}", "[\"\\u0000\"]", "[0.1e-7,123456789012345678]", "[-0.0]", "[\"\\uDBFF\\uDFFF\"]", "fals e",
     ]
 
-    @Test("an edge case is taken or refused as Foundation does, and reads the same", arguments: edgeCases)
+    @Test("an edge case is accepted or refused as by Foundation, and gives the same value", arguments: edgeCases)
     func edgeCase(text: String) {
         expectAgreement(Array(text.utf8), "\(text.debugDescription)")
     }
 
-    @Test("a random document reads the same", arguments: 0..<20 as Range<UInt64>)
+    @Test("a random document gives the same value as in Foundation", arguments: 0..<20 as Range<UInt64>)
     func randomDocuments(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for round in 0..<150 {
@@ -38,7 +38,7 @@ struct JSONParserOracleTests {
         }
     }
 
-    @Test("a mutated document is taken or refused as Foundation does", arguments: 100..<120 as Range<UInt64>)
+    @Test("a mutated document is accepted or refused as by Foundation", arguments: 100..<120 as Range<UInt64>)
     func mutations(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for round in 0..<250 {
@@ -49,7 +49,7 @@ struct JSONParserOracleTests {
     }
 
     @Test(
-        "a parse that keeps only some member names gives the full parse without the other members",
+        "a parse that keeps only some member names gives the full parse's value without the other members",
         arguments: 200..<220 as Range<UInt64>)
     func keptMembers(seed: UInt64) {
         var random = SeededRandom(seed: seed)
@@ -91,7 +91,7 @@ struct JSONParserOracleTests {
         }
     }
 
-    /// Changes the bytes at random, but adds no NUL: Foundation takes a document with a NUL for UTF-16 or UTF-32.
+    /// Changes bytes at random. Adds no NUL, because Foundation reads a document with a NUL as UTF-16 or UTF-32.
     private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededRandom) {
         guard !bytes.isEmpty else { return }
         let index = random.below(bytes.count)

@@ -11,7 +11,7 @@ struct JSONParserTests {
     }
 
     @Test(
-        "a number keeps its text",
+        "a number keeps the text of the document",
         arguments: ["0", "-0", "1.10", "1e400", "-1E-400", "12345678901234567890123", "0.10e+01"])
     func numbersKeepTheirText(text: String) throws {
         #expect(try parse(text).value == .number(text))
@@ -66,7 +66,7 @@ struct JSONParserTests {
         #expect(throws: JSONFault.self) { try parse(text) }
     }
 
-    @Test("every prefix of a document is refused and none traps")
+    @Test("every proper prefix of a document is refused without a trap")
     func prefixes() throws {
         let whole = Array(#"{"a":[1.5e3,-0,{"b":"\ud83d\ude00 é"}],"c":null,"d":true,"e":false}"#.utf8)
         #expect(throws: Never.self) { try JSONParser.parse(whole) }
@@ -117,7 +117,7 @@ struct JSONParserTests {
         #expect(throws: JSONFault.self) { try parse(String(repeating: "[", count: 70) + "\"]]]]") }
     }
 
-    @Test("brackets inside the strings of a skipped container do not count")
+    @Test("brackets inside the strings of a skipped container do not end the container")
     func bracketsInSkippedStrings() throws {
         let open = String(repeating: "[", count: 66)
         let close = String(repeating: "]", count: 66)

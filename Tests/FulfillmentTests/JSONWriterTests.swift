@@ -13,7 +13,7 @@ struct JSONWriterTests {
         return json.bytes
     }
 
-    @Test("every character up to U+02FF is read as it was written, by itself and between others")
+    @Test("every character up to U+02FF is read back as it was written, alone and between others")
     func roundTrip() throws {
         for code in UInt32(0)..<0x300 {
             let scalar = try #require(Unicode.Scalar(code))
@@ -61,7 +61,7 @@ struct JSONWriterTests {
                 == #"{"a":"1","c":[-2,true,null,{},[],{"x":1}],"d\n":9223372036854775807}"#)
     }
 
-    @Test("a value that was read and written again reads the same", arguments: 0..<10 as Range<UInt64>)
+    @Test("a value that is read and written again gives the same value", arguments: 0..<10 as Range<UInt64>)
     func valueRoundTrip(seed: UInt64) throws {
         var document = RandomJSON(random: SeededRandom(seed: seed))
         for round in 0..<100 {

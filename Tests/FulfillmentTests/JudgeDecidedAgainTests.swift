@@ -2,12 +2,12 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("The judge on purchases that are decided again")
+@Suite("The judge on purchases that a worker decides again")
 struct JudgeDecidedAgainTests {
     typealias Case = JudgePurchaseTests.Case
 
     @Test(
-        "a purchase decided again is granted despite a refund or an upgrade, unless it has another fault too",
+        "a purchase that is decided again is granted despite a refund or an upgrade, unless it has another fault too",
         arguments: [Reason.cancelled, .upgraded])
     func decidedAgain(reason: Reason) throws {
         let order = JudgePurchaseTests.faults.map(\.verdict)

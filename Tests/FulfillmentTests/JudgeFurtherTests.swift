@@ -60,7 +60,7 @@ struct JudgeFurtherTests {
         #expect(judge(Self.receipt([pastIt])) == .needs(.transactions(["5"], in: .production)))
     }
 
-    @Test("refund_check looks up nothing without the setting or the API, or for other kinds, holds or bare ids")
+    @Test("refund_check looks up nothing if off or without the API, and never other kinds, held purchases or bare ids")
     func noLookUp() {
         #expect(verdicts(judge(Self.receipt(), app: Self.app)) == [.grant(payload: nil)])
         var withoutAPI = Self.checking
@@ -77,7 +77,7 @@ struct JudgeFurtherTests {
         #expect(verdicts(judge(Self.receipt([bound]), bareID)) == [.grant(payload: nil)])
     }
 
-    @Test("a looked-up purchase is judged by Apple's answer, and by the receipt if Apple does not know it")
+    @Test("Apple's answer decides about a looked-up purchase, or the receipt if Apple does not know the purchase")
     func lookedUp() {
         let receipt = Self.receipt([Self.old("1"), Self.old("2"), Self.old("3"), Self.old("4")])
         var further = FurtherAnswers(settled: ["4"])
@@ -114,7 +114,7 @@ struct JudgeFurtherTests {
         #expect(Self.receipt([copy]).completed(by: further, adding: []).purchases == [told])
     }
 
-    @Test("before product_mismatch Apple is asked for the account's history, given the API and a receipt with a date")
+    @Test("before product_mismatch, the account's history is requested, if there is an API and a dated receipt")
     func history() {
         let submission = Sample.submission(productID: Self.missing)
         // The window begins an hour before the receipt, which Apple made an hour ago.

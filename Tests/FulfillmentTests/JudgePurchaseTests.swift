@@ -46,7 +46,7 @@ struct JudgePurchaseTests {
         var testDescription: String { "\(verdict)" }
     }
 
-    /// The faults in the contract's order. A test can add each fault to every later fault.
+    /// The faults in the contract's order. A test can combine any two faults.
     static let faults: [Fault] = [
         Fault(verdict: .reject(.bindingMismatch)) { $0.submission = Sample.submission(token: Sample.otherToken) },
         Fault(verdict: .reject(.upgraded)) { $0.purchase.isUpgraded = true },
@@ -77,7 +77,9 @@ struct JudgePurchaseTests {
         #expect(plain.verdict == fault.verdict)
     }
 
-    @Test("of any two faults the reason is the earlier in the contract's order", arguments: faults.indices)
+    @Test(
+        "of any two faults, the reason is that of the fault that comes first in the contract's order",
+        arguments: faults.indices)
     func precedence(index: Int) {
         let earlier = Self.faults[index]
         for later in Self.faults.dropFirst(index + 1) {

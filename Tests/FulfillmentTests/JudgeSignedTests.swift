@@ -33,7 +33,7 @@ struct JudgeSignedTests {
     static let emptyAnswers: [AppleAnswer] = [.genuine(Sample.receipt([])), .refused(.nothingTold)]
 
     @Test(
-        "signed purchases that the answer leaves out are looked up by id, and the judgement waits for unknown ids",
+        "signed purchases that Apple's answer omits are looked up by id, and the judgement waits for unknown ids",
         arguments: emptyAnswers)
     func empty(answer: AppleAnswer) {
         let signed = Self.content([Sample.purchase("1"), Sample.purchase("2")])
@@ -73,7 +73,7 @@ struct JudgeSignedTests {
         #expect(verdict.purchases.map(\.cancelledAt) == [nil, Sample.recordTime])
     }
 
-    @Test("before the submitted product counts as missing, a signed purchase of it is looked up by id")
+    @Test("a signed purchase of the submitted product is looked up by id before the product counts as missing")
     func product() {
         let signed = Self.content([Sample.purchase("1"), Sample.purchase("2", product: Self.dear)])
         let answer = AppleAnswer.genuine(Sample.receipt([Sample.purchase("1")]))
@@ -87,7 +87,7 @@ struct JudgeSignedTests {
         #expect(judged.map(\.purchase.transactionID) == ["1"])
     }
 
-    @Test("an answer whose only purchase has no readable id is malformed once the signed purchase is unknown by id too")
+    @Test("an answer whose only purchase has no readable id is malformed if Apple does not know the signed one either")
     func namelessAnswer() {
         var answer = Sample.receipt([])
         answer.nameless = [NamelessPurchase(transactionID: "01", productID: "gold.1", field: "transaction_id")]

@@ -27,7 +27,7 @@ struct JudgeTests {
         }
     }
 
-    @Test("status 21003, status 21010 and a final refusal are believed at the first answer")
+    @Test("status 21003, status 21010 and a refusal for good are believed at the first answer")
     func refusals() {
         let table: [(AppleAnswer.Refusal, Reason)] = [
             (.unauthentic, .unauthenticReceipt), (.accountNotFound, .accountNotFound),
@@ -81,7 +81,7 @@ struct JudgeTests {
     }
 
     @Test(
-        "with a proven signature, an answer that denies it or is empty is trouble at Apple, and other refusals decide"
+        "for a proven proof, a denying or empty answer counts as trouble at Apple, and other refusals reject it"
     )
     func provenSignature() {
         for refusal: AppleAnswer.Refusal in [.malformed, .unauthentic] {
@@ -163,7 +163,7 @@ struct JudgeTests {
         }
     }
 
-    @Test("of two reasons against the whole receipt, the earlier of the contract's order is told")
+    @Test("of two reasons against the whole receipt, the event has the earlier in the contract's order")
     func precedence() {
         var app = Sample.app()
         app.appAppleID = 1

@@ -110,7 +110,7 @@ struct NotificationVerdictTests {
         #expect(taken(notification("EXPIRED", nil, .told(told())))?.isUnconcerned == true)
     }
 
-    @Test("a refund of a period that is over says nothing of the subscription, and a revocation does")
+    @Test("a refund of a period that is over gives no fact about the subscription, and a revocation does")
     func refundedPeriod() throws {
         let over = told(expiresAt: Sample.recordTime, revokedAt: Sample.recordTime)
         let refund = try #require(

@@ -35,7 +35,7 @@ struct OutcomeEventTests {
         #expect(event.subject == "1001")
     }
 
-    @Test("the event of a submission rejected as a whole has the code of the cause behind its reason")
+    @Test("the event of a submission rejected as a whole has the code of the reason's cause")
     func wholeCause() throws {
         for (cause, code): (Cause?, String) in [(.otherApp, "other_app_apple_id"), (nil, "other_bundle_id")] {
             let decision = PendingDecision(
@@ -54,11 +54,11 @@ struct OutcomeEventTests {
         (nil, Sample.token, .holds, true, "token_missing"),
         (Sample.token, nil, .signals, true, "token_not_on_purchase"),
         (Sample.token, other, .signals, true, "token_differs"),
-        // The topic `player-accounts` gives these tokens an owner.
+        // The topic `player-accounts` names the player to whom these tokens belong.
         (nil, Sample.token, .signals, false, "token_of_other_player"),
         (Sample.token, nil, .signals, false, "token_of_other_player"),
         (Sample.token, Sample.token, .signals, false, "token_of_other_player"),
-        // The policy `account_token_is: player_id` judges these tokens.
+        // Under the policy `account_token_is: player_id`, the judge compares these tokens with the player's id.
         (nil, Sample.token, .none, true, "token_of_other_player"),
         (Sample.token, nil, .none, true, "token_of_other_player"),
         (nil, nil, .none, true, "token_missing"),

@@ -82,7 +82,7 @@ struct PlayerAccountTests {
             #require(RecordSignature(keys: ["secret"], of: .submissions).header(ofKey: key, value: value)),
             #require(RecordSignature(keys: ["secret"], of: .consumption).header(ofKey: key, value: value)),
             #require(RecordSignature(keys: ["secret"], of: .accounts).header(ofKey: own, value: value)),
-            // Key and value have the same bytes in all, but the value begins one byte later.
+            // Key and value together have the same bytes, but the value begins one byte later.
             #require(
                 RecordSignature(keys: ["secret"], of: .accounts).header(
                     ofKey: key + value.prefix(1), value: Array(value.dropFirst()))),

@@ -19,7 +19,7 @@ struct ProofEvidenceTests {
         return proof.sufficientEvidence(for: app, now: Sample.recordTime) != nil
     }
 
-    @Test("a proven receipt is sufficient evidence under local verification, and not where Apple verifies")
+    @Test("a proven receipt is sufficient evidence under local verification, and not under Apple's verification")
     func local() {
         var content = Sample.content(purchases: [Sample.purchase("2", after: 1), Sample.purchase("1")])
         content.appAppleID = 7
@@ -81,7 +81,7 @@ struct ProofEvidenceTests {
         #expect(id.rememberedEvidence(told, after: .whole(.foreignApp, [purchase]), of: app) == nil)
     }
 
-    @Test("a proven receipt recalls an answer that has exactly its purchases and no facts that the receipt lacks")
+    @Test("a proven receipt recalls a stored answer that has exactly its purchases and no facts that the receipt lacks")
     func recalledByItself() {
         let one = receipt(Sample.content(purchases: [Sample.purchase("1")]))
         let both = receipt(Sample.content(purchases: [Sample.purchase("1"), Sample.purchase("2", after: 1)]))

@@ -46,7 +46,7 @@ struct RecordFormTests {
     }
 
     @Test(
-        "the dead letter of a record on the wrong topic says what the record looks like and which setting names its topic"
+        "the dead letter of a record on the wrong topic names the record's form and the setting of its topic"
     )
     func wrongTopic() throws {
         for topic in RecordForm.allCases where topic != .outcome {

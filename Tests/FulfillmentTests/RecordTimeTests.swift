@@ -47,7 +47,7 @@ struct RecordTimeTests {
         let taken = Self.period.purchasedAt.adding(milliseconds: Self.day)
         #expect(verdict(at: Self.none, takenAt: taken) == Self.runs)
         #expect(verdict(at: Self.none, takenAt: taken.adding(milliseconds: 7 * Self.day)) == Self.over)
-        // The worker cannot have read the record before the purchase: Apple reported this period later.
+        // The worker cannot have read the record before the purchase, so Apple reported this period later.
         #expect(verdict(at: Self.none, takenAt: Self.period.purchasedAt.adding(milliseconds: -1)) == Self.over)
         // A record's own timestamp counts before the time of the first reading.
         #expect(verdict(at: taken, takenAt: Sample.recordTime) == Self.runs)
@@ -75,7 +75,7 @@ struct RecordTimeTests {
         #expect(verdict(at: Sample.recordTime, announced: terms) == Self.over)
     }
 
-    @Test("for a record without a timestamp Apple is asked about grace for a period ended 3 days ago, not 93 days ago")
+    @Test("for a record without timestamp, Apple is asked about grace for a period ended 3 days ago, not 93 days ago")
     func grace() {
         var app = Sample.app([Product(id: Sample.product, kind: .autoRenewableSubscription)])
         app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fulfillment
 
-/// Tests stories in which Apple refunds totals that grow, and each reversal takes the last refund back. Every
+/// Tests stories in which Apple refunds growing totals, and each reversal takes the last refund back. Every
 /// notification shows the total that is refunded at that time.
 @Suite("Refund notifications in any order")
 struct RefundOrderTests {
@@ -87,13 +87,13 @@ struct RefundOrderTests {
         }
     }
 
-    @Test("in any order of delivery the newest notification counts in the end, even if earlier refunds are lost")
+    @Test("in any order of delivery the newest notification decides the end state, even if earlier refunds are lost")
     func newestWord() {
         var played = 0
         for story in Self.stories(4) {
             for came in Self.deliveries(story) {
                 let times = Set(came.map(\.time))
-                // A lost reversal gives nothing back. A reversal whose refund was lost may show this same refund.
+                // A lost reversal gives nothing back. A reversal whose refund was lost may show this refund itself.
                 guard let newest = came.last, story.allSatisfy({ !$0.isReversal || times.contains($0.time) }),
                     newest.reversed.map(times.contains) ?? true
                 else { continue }

@@ -124,7 +124,7 @@ struct RefundTests {
     }
 
     @Test(
-        "a refund without a transaction, of another app or environment, or without Apple's id of the app is a dead letter"
+        "a refund without transaction, of another app or environment, or without Apple's app id is a dead letter"
     )
     func deadLetters() {
         let wrong: [StoreNotification] = [

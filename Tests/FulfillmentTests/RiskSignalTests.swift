@@ -54,7 +54,7 @@ struct RiskSignalTests {
         #expect(risk(decision("4", player: "a", device: nil), in: &view) == ["small_purchases"])
     }
 
-    @Test("many_accounts counts a player's distinct Apple accounts, and a held purchase's account only for itself")
+    @Test("many_accounts counts a player's Apple accounts; a held purchase's account counts only for that purchase")
     func accounts() {
         var view = LedgerView()
         let day: Int64 = 86_400_000

@@ -10,7 +10,7 @@ struct RuleOrderTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The first column of the table of reasons in docs/contract/reasons.md.
+    /// Returns the reasons in the first column of the table in docs/contract/reasons.md.
     private static func documented() throws -> [Reason] {
         let lines = try String(contentsOf: root.appending(path: "docs/contract/reasons.md"), encoding: .utf8)
             .split(separator: "\n")
@@ -57,7 +57,7 @@ struct RuleOrderTests {
                 == Rule.ofOwnership + PurchaseRule.reasons + [.dailyLimit])
     }
 
-    /// The local faults in the contract's order. A test can add each fault to every later fault.
+    /// The local faults in the contract's order. A test can combine any two faults.
     private static let localFaults: [(Reason, @Sendable (inout Local) -> Void)] = [
         (.unknownApp, { $0.bundle = "com.example.unknown" }),
         (.malformedReceipt, { $0.reading = .malformed }),
@@ -82,7 +82,7 @@ struct RuleOrderTests {
         }
     }
 
-    @Test("of any two local faults the earlier rule's reason is told")
+    @Test("of any two local faults, the reason is the earlier rule's")
     func local() {
         #expect(Self.localFaults.map(\.0) == Rule.local)
         #expect(Local().reason == nil)
@@ -96,7 +96,7 @@ struct RuleOrderTests {
         }
     }
 
-    @Test("of any two faults of a genuine receipt the earlier rule's reason is told")
+    @Test("of any two faults of a genuine receipt, the reason is the earlier rule's")
     func receipts() {
         let faults: [(Reason, (inout GenuineReceipt) -> Void)] = [
             (.foreignApp, { $0.bundleID = "com.example.other" }), (.sandboxNotAllowed, { $0.environment = .sandbox }),

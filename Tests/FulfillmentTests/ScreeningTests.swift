@@ -5,7 +5,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Screening before Apple is asked")
+@Suite("Screening, before the worker asks Apple")
 struct ScreeningTests {
     private let receipt = Submission.Proof.receipt("MIIB")
     private let jws = Submission.Proof.signedTransaction("a.b.c")
@@ -91,7 +91,7 @@ struct ScreeningTests {
         #expect(reason(foreign, .forged, app: app) == .foreignApp)
     }
 
-    @Test("only a receipt refused as malformed_receipt or unauthentic_receipt can be disputed, and no JWS")
+    @Test("only a receipt refused as malformed_receipt or unauthentic_receipt can be disputed, never a JWS")
     func disputable() {
         func proof(_ proof: Submission.Proof, _ reason: Reason) -> ParsedProof? {
             Screening.disputable(Sample.submission(proof: proof), refusedFor: reason)
@@ -104,7 +104,7 @@ struct ScreeningTests {
         #expect(proof(receipt, .unauthenticReceipt)?.signature == .notProvable)
     }
 
-    @Test("of several local reasons the first in the contract's order is told")
+    @Test("of several local reasons, the rejection has the first in the contract's order")
     func order() {
         var content = Sample.content(environment: .sandbox)
         #expect(reason(content, .proven) == .sandboxNotAllowed)

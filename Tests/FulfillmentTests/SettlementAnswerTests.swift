@@ -33,7 +33,7 @@ struct SettlementAnswerTests {
         #expect(settlement.events[2].listed == ["9 granted -", "7 granted -", "10 granted -", "8 granted -"])
     }
 
-    @Test("grants from before and new grants are published together in purchase order")
+    @Test("earlier grants and new grants are published together in the order of purchase")
     func reissuedOrder() {
         var view = LedgerView()
         _ = Sample.decision(.each([judged("2", .grant(payload: nil), after: 2)])).settle(in: &view)
@@ -103,7 +103,7 @@ struct SettlementAnswerTests {
         #expect(empty.events.map(\.reason) == [.noPurchase])
     }
 
-    @Test("another player's grant comes before the judge's rules")
+    @Test("another player's grant precedes the judge's rules")
     func ledgerFirst() {
         let others = LedgerView.Grant(player: "player-2", submission: nil, isRevoked: false, event: nil)
         for verdict: JudgedPurchase.Verdict in [.reject(.bindingMismatch), .reject(.cancelled), .hold(.beforeCutover)] {

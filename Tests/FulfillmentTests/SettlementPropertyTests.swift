@@ -102,7 +102,8 @@ struct SettlementPropertyTests {
         for outcome in outcomes { #expect((outcome.reason == nil) == (outcome.outcome == .granted), "\(note)") }
     }
 
-    /// Lets an operator refuse a hold in one call of five. The refusal frees the claim if nothing else is under it.
+    /// Refuses a hold as an operator does, in one call of five. The refusal frees the claim if no other row is under
+    /// the claim.
     private func simulateOperator(_ view: inout LedgerView, _ random: inout SeededRandom) {
         let open = view.holds.keys.sorted()
         guard !open.isEmpty, random.chance(20) else { return }

@@ -15,7 +15,9 @@ struct SettlementTests {
     private let second = Sample.submission("submission-2")
     private let stranger = Sample.submission("submission-3", player: "player-2")
 
-    @Test("of two submissions in a batch the first wins, whatever the product's kind", arguments: ProductKind.allCases)
+    @Test(
+        "of two submissions in a batch the first is granted, whatever the product's kind",
+        arguments: ProductKind.allCases)
     func firstWins(kind: ProductKind) {
         var view = LedgerView()
         let judged = Sample.judged(Sample.purchase(), kind)
@@ -75,7 +77,7 @@ struct SettlementTests {
         }
     }
 
-    @Test("the same submission in a new record gets the same event bytes, whatever the rules say by now")
+    @Test("the same submission in a new record gets the same event bytes, even if the rules now decide otherwise")
     func sameSubmissionAgain() {
         var view = LedgerView()
         let purchase = Sample.purchase()
@@ -113,7 +115,7 @@ struct SettlementTests {
         #expect(settle([Sample.judged(Sample.purchase())], stranger, in: &view).answer?.reason == .ownedByOtherPlayer)
     }
 
-    @Test("a held transaction is claimed for its player and stays held, whatever the rules say by now")
+    @Test("a held transaction is claimed for its player and stays held, even if the rules now decide otherwise")
     func hold() {
         var view = LedgerView()
         let held = Sample.judged(Sample.purchase(), .consumable, .hold(.retiredProduct))
@@ -140,7 +142,7 @@ struct SettlementTests {
             [Sample.judged(Sample.purchase(), .consumable, .hold(.unknownProduct))], stranger, in: &view)
         #expect(theirs.answer?.kind == .held)
         #expect(settle([Sample.judged(Sample.purchase())], second, in: &view).answer?.reason == .ownedByOtherPlayer)
-        // Another player's hold is over. The view still remembers the operator's refusal.
+        // Another player's hold has ended. The view still remembers the operator's refusal.
         view.holds["1000"] = nil
         view.claims["1000"]?.player = nil
         #expect(settle([Sample.judged(Sample.purchase())], second, in: &view).answer?.reason == .refusedByOperator)

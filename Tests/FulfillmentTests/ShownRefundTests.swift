@@ -71,7 +71,7 @@ struct ShownRefundTests {
         #expect(evidence.refunded(by: upgraded, since: announcedAt) == nil)
     }
 
-    @Test("Apple is asked before a shown refund is believed, and the refund counts if Apple cannot be asked")
+    @Test("the worker asks Apple before it believes a shown refund, and the refund counts if Apple cannot be asked")
     func asked() throws {
         let whole = try Self.leased(Self.shown())
         #expect(Self.judge(whole) == "asks")
@@ -84,7 +84,7 @@ struct ShownRefundTests {
         #expect(Self.judge(part, withAPI: false) == "grants but [50000]")
     }
 
-    @Test("Apple is asked before a lost grant that was published is granted again, whenever its loss became known")
+    @Test("the worker asks Apple before it grants a lost published grant again, whenever the loss became known")
     func published() throws {
         let told = try #require(
             AnnouncedPurchase(

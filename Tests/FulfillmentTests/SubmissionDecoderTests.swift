@@ -24,7 +24,7 @@ struct SubmissionDecoderTests {
                     proof: .receipt("MA==")))
     }
 
-    @Test("every field is read, and an unknown one is ignored")
+    @Test("every known field is read, and an unknown field is ignored")
     func everyField() {
         let record = plain.with("product_id", #""gold.1""#).with("order_id", #""order-1""#)
             .with("app_account_token", "\"\(Sample.token.uppercased())\"").with("device_id", #""device-1""#)
@@ -70,7 +70,7 @@ struct SubmissionDecoderTests {
         }
     }
 
-    @Test("null for an optional field is as if it were not there", arguments: fields.dropFirst(3))
+    @Test("null for an optional field counts as a missing field", arguments: fields.dropFirst(3))
     func null(field: String) {
         let record = plain.adding(field, "null")
         if field == "receipt_data" {
@@ -87,7 +87,8 @@ struct SubmissionDecoderTests {
         #expect(letter?.detail == "\(field) appears twice")
     }
 
-    @Test("a name of 128 scalars is taken and a name of 129 scalars is a dead letter, in any script", arguments: names)
+    @Test(
+        "a name of 128 scalars is accepted and a name of 129 scalars is a dead letter, in any script", arguments: names)
     func nameLength(field: String) {
         for scalar in ["a", "é", "漢", "😀", "\u{301}", #"\u00e9"#, #"\ud83d\ude00"#] {
             let longest = record(field, "\"\(String(repeating: scalar, count: 128))\"")
@@ -97,12 +98,12 @@ struct SubmissionDecoderTests {
         }
     }
 
-    @Test("a product_id or receipt_data of 100,000 characters is taken", arguments: ["product_id", "receipt_data"])
+    @Test("a product_id or receipt_data of 100,000 characters is accepted", arguments: ["product_id", "receipt_data"])
     func longText(field: String) {
         #expect(record(field, "\"\(String(repeating: "a", count: 100_000))\"").submission != nil)
     }
 
-    @Test("a bundle id has at most 255 characters, for events repeat it")
+    @Test("a bundle id has at most 255 characters, because events repeat it")
     func bundleIDLength() {
         #expect(record("bundle_id", "\"\(String(repeating: "a", count: 255))\"").submission != nil)
         #expect(record("bundle_id", "\"\(String(repeating: "a", count: 256))\"").deadLetter?.sender?.bundleID == nil)

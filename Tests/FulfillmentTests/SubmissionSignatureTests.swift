@@ -54,7 +54,7 @@ struct SubmissionSignatureTests {
         }
     }
 
-    @Test("a submission signed with its record key is taken under that key and refused under another key")
+    @Test("a submission signed with its record key is accepted under that key and refused under another key")
     func submissionWithItsKey() {
         let value = Array("receiptd-v2\nreceipt-submissions\n8\nplayer-1".utf8) + record.bytes
         let signed = header("key", over: value, prefix: "v2=")
@@ -107,7 +107,7 @@ struct SubmissionSignatureTests {
         }
     }
 
-    @Test("the signature is checked before anything else of the record")
+    @Test("a submission's signature is checked before its other fields")
     func checkedFirst() {
         #expect(decode(["key"], [], value: Array("not JSON".utf8)).deadLetter?.reason == .badSignature)
         let large = [UInt8](repeating: 0x20, count: 1_048_577)

@@ -27,7 +27,7 @@ struct SubscriptionTests {
         return subscription
     }
 
-    @Test("an older fact of Apple's never undoes a newer one")
+    @Test("an older fact of Apple's never undoes a newer fact")
     func older() throws {
         var subscription = Subscription(Self.fact(.billingRetry, at: 5), player: "p")
         #expect(subscription.hear(Self.fact(.active, at: 4)) == .known)
@@ -58,7 +58,7 @@ struct SubscriptionTests {
         #expect(subscription.hear(Self.fact(.gracePeriod, period: 110, at: 111)) == .changed)
     }
 
-    @Test("facts in any order, and told again, end in the same subscription", arguments: 0..<200)
+    @Test("facts in any order, repeated or not, end in the same subscription", arguments: 0..<200)
     func anyOrder(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var facts: [SubscriptionFact] = []
@@ -143,7 +143,7 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "a period that begins more than an hour off the known end has Apple's history searched from the known start",
+        "if a period begins more than an hour off the known end, Apple's history is searched from the known start",
         arguments: [(100, false), (130, false), (161, true), (300, true), (39, true), (90, false)])
     func missed(began: Int64, isMissed: Bool) {
         let now = Self.start.adding(milliseconds: 400 * 60_000)
@@ -158,14 +158,14 @@ struct SubscriptionTests {
         }
     }
 
-    @Test("with late periods not granted, the history is still read while a missed period may run")
+    @Test("if late periods are not granted, the history is still read while a missed period may run")
     func missedAndRunning() {
         var subscription = Subscription(Self.fact(.active, at: 1), player: "p")
         _ = subscription.hear(Self.fact(.active, period: 300, at: 250, until: 500), .whileItRuns)
         #expect(subscription.check.historySince == Self.start)
     }
 
-    @Test("an unread history is asked for again at growing intervals, a bounded number of times")
+    @Test("an unread history is requested again at growing intervals, a bounded number of times")
     func unreadHistory() throws {
         var subscription = Subscription(Self.fact(.active, at: 1), player: "p")
         var hearing = subscription.hear(Self.fact(.expired, period: 300, at: 400, until: 400), .always)
@@ -216,7 +216,7 @@ struct SubscriptionTests {
         ).facts
     }
 
-    @Test("where Apple's statuses describe a subscription, its submitted period alone is no fact about its state")
+    @Test("where Apple's statuses describe a subscription, its submitted period alone gives no fact about its state")
     func periodBesideStatus() {
         #expect(Self.told(at: 200).map(\.state) == [.expired])
         let status = Self.fact(.gracePeriod, at: 200)

@@ -57,7 +57,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("every day of the calendar follows the one before it, and reads back")
+    @Test("every day of the calendar follows the day before it, and reads back as the same day")
     func everyDay() {
         var previous = CivilDate(daysSinceEpoch: CivilDate.firstDay - 1)
         #expect(previous == CivilDate(year: 0, month: 12, day: 31))

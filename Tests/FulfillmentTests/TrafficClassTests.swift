@@ -23,12 +23,14 @@ struct TrafficClassTests {
         (.sandboxNotAllowed, .local, .other),
     ]
 
-    @Test("each rejection is of one class, by its reason and by who found it", arguments: rejections)
+    @Test(
+        "a rejection's class follows from its reason and from whether a local check or a decision gave it",
+        arguments: rejections)
     func rejected(reason: Reason, origin: AnswerOrigin, expected: TrafficClass) {
         #expect(TrafficClass([event(reason)], origin) == expected)
     }
 
-    @Test("an answer with a grant or a hold is genuine, whatever else it rejects")
+    @Test("an answer with a grant or a hold is genuine, whatever it rejects")
     func genuine() {
         #expect(TrafficClass([event(.unknownProduct, .held)], .decided) == .genuine)
         #expect(TrafficClass([event(.unknownProduct, .granted), event(.cancelled)], .decided) == .genuine)

@@ -19,7 +19,7 @@ struct TransactionListTests {
     }
 
     @Test(
-        "an event lists at most 100 transactions, its own first and newly decided before earlier, and counts them all"
+        "an event lists at most 100 transactions, its own first and new before earlier decisions, and counts them all"
     )
     func bound() throws {
         let settlement = settlement(newly: 70, .grant(payload: nil))

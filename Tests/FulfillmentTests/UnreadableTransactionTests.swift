@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Purchases that cannot be read whole")
+@Suite("Purchases with fields that cannot be read")
 struct UnreadableTransactionTests {
     private static let credentials = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
 
@@ -63,7 +63,7 @@ struct UnreadableTransactionTests {
         #expect(sound.sufficientEvidence(for: Self.app(withAPI: true), now: Sample.recordTime) != nil)
     }
 
-    @Test("an unreadable signed transaction unknown to Apple is held at once, but asked about again if decided again")
+    @Test("an unreadable transaction unknown to Apple is held at once, but waits for eight answers if decided again")
     func unknownToApple() {
         func judge(isDecidedAgain: Bool, doubts: Int) -> Judgement {
             Judge(
@@ -107,7 +107,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "an announced purchase with an unreadable date is held for its player, not taken as bought before the cutover"
+        "an announced purchase with an unreadable date is held for its player, and does not count as before the cutover"
     )
     func announced() throws {
         var app = Self.app()
@@ -182,7 +182,7 @@ struct UnreadableTransactionTests {
         }
     }
 
-    @Test("a purchase without a readable id is listed as rejected, and the other purchases are granted")
+    @Test("a purchase without a readable id is listed as rejected, and the receipt's other purchases are granted")
     func nameless() throws {
         var receipt = Sample.receipt([Self.purchase("1000")])
         receipt.nameless = [

@@ -1,5 +1,5 @@
-/// A feature of histories. Each history has a random half of the features switched off (swarm testing). A feature that
-/// is always on would hide faults that occur only without it.
+/// A feature that a random history may have. Each history has a random half of the features switched off (swarm
+/// testing). A feature that is always on would hide faults that occur only without this feature.
 enum Feature: String, CaseIterable, Sendable {
     // These features are about purchases.
     case quantities, nonConsumables, subscriptions, familySharing

@@ -1,7 +1,7 @@
 /// Adds sequences of steps about holds, which an operator refuses or releases.
 extension Drawing {
-    /// Adds a held period that an operator refuses, and that another player then submits. The subscription belongs to
-    /// the first player.
+    /// Adds a period whose hold an operator refuses. Then another player submits the period. The subscription belongs
+    /// to the first player.
     mutating func refuseHold() {
         guard has(.thieves), has(.oddFacts), let app = apps.first(where: { $0 == 0 || $0 == 3 }) else { return }
         let plans = bought.filter { Self.subscriptions.contains($0.product) && $0.app == app && $0.token < 2 }
@@ -25,7 +25,8 @@ extension Drawing {
         submit(subject, by: subject.account + 1 + chance.below(2))
     }
 
-    /// Adds a thief's hold that an operator refuses. Then the payer submits the same purchase.
+    /// Adds a purchase that a thief submits and the worker holds. An operator refuses the hold, mostly before the payer
+    /// submits the same purchase.
     mutating func refuseThief() {
         guard has(.thieves) else { return }
         let product = chance.pick([0] + (has(.nonConsumables) ? [2, 2] : []) + (has(.subscriptions) ? [3] : []))
@@ -45,8 +46,8 @@ extension Drawing {
         }
     }
 
-    /// Adds a purchase of several units that Apple refunds in part while it is held. Then an operator releases the
-    /// hold, or a new catalog contains the product.
+    /// Adds a purchase of several units that Apple refunds in part while the worker holds it. Then an operator releases
+    /// the hold, or a new catalog contains the product.
     mutating func refundHeld() {
         guard has(.unknownProducts), has(.parts), has(.refunds), has(.quantities) else { return }
         used.formUnion([.operators, .unknownProducts, .parts, .refunds, .quantities])

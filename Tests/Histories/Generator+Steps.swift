@@ -24,7 +24,7 @@ extension Drawing {
         if Self.subscriptions.contains(product) { used.insert(.subscriptions) }
         if product == 5 { used.insert(.unknownProducts) }
         // Apps 2 to 4 use account tokens. Their purchases have the payer's token, unless the feature `tokens` chooses
-        // another.
+        // another token.
         var token = app >= 2 ? 1 : 0
         if may(.tokens, 50) { token = chance.pick([0, 1, 2]) }
         choices["token"] = token
@@ -62,7 +62,8 @@ extension Drawing {
     mutating func trade(of index: Int? = nil) {
         guard let index = index ?? recent(Array(bought.indices)) else { return buy() }
         let subject = bought[index]
-        // The change often meets a purchase that is already granted.
+        // In a quarter of the cases the workers first finish their work, so that the change affects a purchase that is
+        // already granted.
         if !isInHaste, !submitted.isEmpty, chance.one(in: 4) { add(.settle) }
         var all: [(inout Drawing) -> Void] = [
             { $0.refund(index) }, { $0.request(subject) },
@@ -79,7 +80,7 @@ extension Drawing {
         attempt(all, favourite: favourites.trade)
     }
 
-    /// Restores a non-consumable, as a new device does. The game mostly submits the copy.
+    /// Restores a non-consumable, as a new device does. In most cases the game submits the copy.
     private mutating func restore(_ subject: Bought) {
         guard subject.product == 2, may(.restores, 80) else { return }
         goesOn(subject, add(.restore, ["of": subject.number]))
@@ -89,8 +90,8 @@ extension Drawing {
         if chance.one(in: 2) { owed.append { $0.restore(subject) } }
     }
 
-    /// Adds the transaction that a step made from the purchase `subject`. Without `product` it has the product of
-    /// `subject`.
+    /// Adds the transaction that a step made from the purchase `subject`. Without `product` the transaction has the
+    /// product of `subject`.
     private mutating func goesOn(_ subject: Bought, _ number: Int, _ product: Int? = nil) {
         bought.append(
             Bought(
@@ -199,7 +200,7 @@ extension Drawing {
 
     mutating func submit() {
         if let proof = taken.last, hasKept, may(.thieves, 30) {
-            // Both submissions come after the backup. So a database that is put back has neither.
+            // Both submissions come after the backup. So the restored database has neither submission.
             for player in [proof.bought.account, proof.bought.account + chance.below(4)] {
                 submitted.append(add(.submit, ["of": proof.number, "player": player % Scenery.players.count]))
             }
@@ -230,7 +231,8 @@ extension Drawing {
         submitted.append(add(.submit, choices))
     }
 
-    /// Adds a thief, who submits an old receipt of another account with a product that the account has bought since.
+    /// Adds a thief's submission of an old receipt of another account. The submission's hint names a product that
+    /// this account has bought since then.
     private mutating func steal() -> Bool {
         guard let newest = bought.last,
             let old = taken.last(where: {

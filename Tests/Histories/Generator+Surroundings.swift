@@ -43,8 +43,8 @@ extension Drawing {
         }
     }
 
-    /// Adds a rate limit of Apple. Its `Retry-After` is in seconds, a date, or a time in milliseconds, as Apple sends
-    /// it.
+    /// Adds a rate limit of Apple. Its `Retry-After` has one of three forms: seconds, a date, or milliseconds since
+    /// 1970, as Apple sends it.
     private mutating func limitApple() {
         add(
             .limit,
@@ -53,8 +53,8 @@ extension Drawing {
 
     private mutating func troubleApple(_ modes: [Int]) { add(.apple, ["mode": chance.pick(modes)]) }
 
-    /// Adds a fault while another fault lasts. Submissions arrive that the worker cannot finish. Then a worker dies,
-    /// stops or shares the work, or the database is put back.
+    /// Adds a fault while another fault lasts. First, submissions arrive that the worker cannot finish. Then a worker
+    /// dies or stops, another worker joins, or the database is restored from its backup.
     mutating func overlap() {
         if chance.one(in: 2) { add(.settle) }
         let isApple = chance.percent(70)
@@ -94,8 +94,8 @@ extension Drawing {
         }
     }
 
-    /// Adds a worker that is frozen while Apple and the game servers go on. The worker then meets their records in one
-    /// batch.
+    /// Adds the freeze of a worker, and steps of Apple and the game servers during the freeze. The worker then reads
+    /// the new records in one batch.
     private mutating func meetBacklog() {
         if chance.one(in: 2) { add(.settle) }
         add(.freeze, ["milliseconds": chance.pick([1500, 3000]), "open": 1])
@@ -108,8 +108,8 @@ extension Drawing {
         isInHaste = false
     }
 
-    /// Adds `count` random steps: purchases, changes at Apple, and submissions. They come before a fault, or while it
-    /// lasts.
+    /// Adds `count` random steps: purchases, changes at Apple, and submissions. These steps come before a fault, or
+    /// while a fault lasts.
     private mutating func work(_ count: Int) {
         for _ in 0..<count {
             switch chance.below(5) {
@@ -137,8 +137,9 @@ extension Drawing {
             ])
     }
 
-    /// Puts the database back by a moment, as a fail-over to a standby that lags does. The worker writes checkpoints
-    /// once a second, so some decisions lie between the backup and the next checkpoint.
+    /// Adds a backup of the database and its restore a moment later. The restore has the effect of a fail-over to a
+    /// standby that lags. The worker writes checkpoints once a second, so some decisions lie between the backup and the
+    /// next checkpoint.
     private mutating func lag() {
         add(.settle)
         add(.keep)
@@ -164,8 +165,8 @@ extension Drawing {
         }
     }
 
-    /// Makes all database sessions hang, or one that is in an SQL transaction. The worker counts a session as hung 9 s
-    /// after its last answer.
+    /// Makes all database sessions hang, or one session that is in an SQL transaction. The worker counts a session as
+    /// hung 9 s after its last answer.
     private mutating func hang() {
         let isBusy = chance.below(2)
         if isBusy == 1 {
@@ -185,7 +186,7 @@ extension Drawing {
         _ = add(.transfer, ["of": subject.number, "player": chance.below(Scenery.players.count)])
     }
 
-    /// Changes the policy for missed purchases, and mostly back again.
+    /// Adds a change of the policy for missed purchases. In most cases a later step changes the policy back.
     private mutating func changePolicy() {
         if chance.one(in: 2) { add(.settle) }
         add(.catalog, ["missed": 1])
@@ -194,7 +195,7 @@ extension Drawing {
 
     private mutating func erase() {
         _ = add(.settle)
-        // Mostly a player who has submitted, and whose records the worker may read again.
+        // In most cases this is a player who has submitted, and whose records the worker may read again.
         let player = chance.one(in: 3) ? nil : taken.last?.bought.account
         _ = add(.erase, ["player": (player ?? chance.below(8)) % Scenery.players.count])
         guard chance.one(in: 2) else { return }
@@ -207,7 +208,8 @@ extension Drawing {
         }
     }
 
-    /// Adds an operator's act. Most revoked grants are reinstated later. Apple may refund the purchase in between.
+    /// Adds an operator's act. In most cases a later step reinstates a revoked grant. Apple may refund the purchase in
+    /// between.
     private mutating func operate(settled: Bool = true) {
         guard let index = recent(Array(bought.indices)) else { return }
         if settled { add(.settle) }

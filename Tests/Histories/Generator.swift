@@ -10,14 +10,14 @@ struct Generator {
         self.pool = pool
     }
 
-    /// Returns the next history. It makes eight random sets of features, and takes the one with the rarest pairs so
-    /// far.
+    /// Returns the next history. Makes eight random sets of features, and uses the set whose pairs occurred least often
+    /// in earlier histories.
     mutating func next() -> History {
         var chance = Chance(seed: seed, number: number)
         number += 1
         var best: (features: Set<Feature>, score: Double) = ([], -1)
-        // A third of the histories have no faults. The workers are often idle there, so each step meets the results of
-        // the earlier steps.
+        // A third of the histories have no faults. In such a history the workers are often idle, so each step meets the
+        // results of the earlier steps.
         let pool = chance.one(in: 3) ? self.pool.filter { !Feature.faults.contains($0) } : self.pool
         for _ in 0..<8 {
             let features = Set(pool.filter { _ in chance.one(in: 2) })
@@ -51,15 +51,16 @@ struct Drawing {
     var bought: [Bought] = []
     var taken: [(number: Int, bought: Bought, form: Int)] = []
     var submitted: [Int] = []
-    /// Steps to add later, after other steps, such as the reversal of an earlier step.
+    /// The steps to add later, such as the reversal of an earlier step.
     var owed: [(inout Drawing) -> Void] = []
     var hasKept = false
     /// True if the next steps must not wait for the workers.
     var isInHaste = false
     var hopeless: Int?
-    /// The most purchases of the history. With fewer purchases, more steps affect each.
+    /// The largest number of purchases in the history. With fewer purchases, more steps affect each purchase.
     var most = Int.max
-    /// The change at Apple and the fault that this history prefers. It then repeats them, so that they meet each other.
+    /// The change at Apple and the fault that this history prefers. The history repeats both, so that they occur
+    /// together.
     let favourites: (trade: Int, fault: Int)
     /// The one to three apps of the history. With so few apps, several steps affect one app, which is where faults
     /// occur.
@@ -73,8 +74,8 @@ struct Drawing {
 
     func has(_ feature: Feature) -> Bool { features.contains(feature) }
 
-    /// Returns true in `share` of a hundred calls if the feature is on. Then it notes that the history uses the
-    /// feature.
+    /// If the feature is on, returns true in `share` per cent of the calls. When it returns true, it also notes that
+    /// the history uses the feature.
     mutating func may(_ feature: Feature, _ share: Int) -> Bool {
         guard features.contains(feature), chance.percent(share) else { return false }
         used.insert(feature)
@@ -89,7 +90,7 @@ struct Drawing {
 
     mutating func draw() -> History {
         var history = History()
-        // Apps with `server_api` are preferred, because the worker does more for them.
+        // The generator prefers apps with `server_api`, because the worker does more for them.
         apps = (0..<Int.random(in: 1...2, using: &chance)).map { _ in chance.pick([0, 1, 1, 2, 2, 3]) }
         history.world["startDays"] = features.contains(.longWaits) ? chance.pick([100, 400]) : 2
         if may(.finishes, 60) { apps = chance.one(in: 2) ? [4] : apps + [4] }
@@ -101,17 +102,17 @@ struct Drawing {
         if may(.oldPurchases, 50) { history.world["since"] = chance.pick([10, 20, 40]) }
         if features.contains(.hopelessReceipts) { history.world["window"] = 8 }
         // The worker reads Apple's notification history in windows of time, which cover only recent notifications. So
-        // the history must begin now.
+        // the calendar of this history must begin now.
         if features.contains(.askedHistory), !features.contains(.longWaits) {
             history.world["history"] = 1
             history.world["startDays"] = 0
             used.insert(.askedHistory)
         }
-        // Apple accepts an answer only within twelve hours.
+        // Apple accepts an answer to a refund request only within twelve hours.
         if has(.refundRequests), !has(.longWaits), chance.one(in: 2) { history.world["startDays"] = 0 }
         most = chance.pick([1, 2, 4, .max])
         add(.worker)
-        // This fault comes first. After other failures the worker could attribute this one to the proofs, and not to
+        // This fault must come first. After other failures the worker could blame the proofs for this fault, and not
         // Apple.
         if !has(.hopelessReceipts), may(.awayApple, 40) {
             add(.away, ["app": chance.pick(apps), "count": 48, "milliseconds": 3000, "told": told()])
@@ -135,7 +136,7 @@ struct Drawing {
         if let hopeless { add(.demand, ["of": hopeless]) }
     }
 
-    /// Tries steps in random order, until one adds a step. Half of the calls try the favourite first.
+    /// Tries steps in random order, until one adds a step. Half of the calls try the favourite step first.
     mutating func attempt(_ all: [(inout Drawing) -> Void], favourite: Int) {
         var left = all
         let before = steps.count

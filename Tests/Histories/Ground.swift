@@ -85,7 +85,7 @@ final class Ground: Sendable {
         }
     }
 
-    /// Replaces a database by a copy of another, as a restore does. It ends all sessions of both databases.
+    /// Replaces a database by a copy of another database, as a restore does. Ends all sessions of both databases.
     func replace(_ database: String, byCopyOf source: String) async throws {
         try await withPool(server.uri) { pool in
             try await pool.run { session in

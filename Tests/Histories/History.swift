@@ -1,5 +1,5 @@
-/// One step of a history, with the choices that were made for it. Many steps name an earlier step by its number. If the
-/// history lacks that step, they do nothing.
+/// A step of a history, with its choices. Many steps name an earlier step by its number. If the history lacks the
+/// earlier step, such a step does nothing.
 struct Step: Sendable, Hashable {
     enum Kind: String, Sendable, CaseIterable {
         // These steps happen at Apple.
@@ -51,17 +51,17 @@ struct Step: Sendable, Hashable {
     }
 }
 
-/// The steps that a world plays. It does not matter whether they were made at random or read from a file.
+/// The settings of a world, and the steps that the world plays. The steps may be random or come from a file.
 struct History: Sendable {
     /// The settings of the world:
     ///
     /// | setting | means |
     /// | --- | --- |
-    /// | `startDays` | the days since the start of the history |
-    /// | `slow` | 1 for a time-out of 10 s at Apple |
+    /// | `startDays` | the days between the history's start and the present |
+    /// | `slow` | 1 if requests to Apple time out after 10 s and not after 2 s |
     /// | `window` | the number of places for submissions in flight |
     /// | `history` | 1 if the worker reads Apple's notification history |
-    /// | `since` | the seconds after the start from which missed purchases are granted, and not only listed |
+    /// | `since` | the seconds after the start from which the worker grants missed purchases instead of listing them |
     /// | `terms` | the `CatalogTerms` of the first catalog |
     var world: [String: Int] = [:]
     var steps: [Step] = []

@@ -2,8 +2,8 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// Reads the offsets that workers have committed, and the number of records after them. Its consumers exist as long as
-/// the world, on their own thread. Making consumers for each look took longer than the rest of the runner.
+/// Reads the offsets that workers have committed, and the number of records after them. The consumers run on their own
+/// thread, and live as long as the world. New consumers for each look took longer than the rest of the runner.
 final class LagReader: Sendable {
     struct Look: Sendable {
         /// The number of records after the group's committed offsets.

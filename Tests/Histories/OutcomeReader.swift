@@ -71,8 +71,8 @@ final class OutcomeReader: Sendable {
                 record.headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) } ?? ""
             }
             guard header("dead-letter-topic").hasSuffix("receipt-submissions") else {
-                // The dead letter of a notification has no place here. The model judges the notification's effect by
-                // later events.
+                // The dead letter of a notification needs no position here, because the model judges the notification
+                // by later events.
                 state.seen.deadLetters.append(
                     DeadLetter(
                         reason: "notification \(header("dead-letter-detail"))",

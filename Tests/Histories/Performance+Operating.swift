@@ -4,7 +4,7 @@ import HistoryModel
 
 /// Performs operators' acts, by the commands of `receiptd`.
 extension Performance {
-    /// Stops all workers, moves the group to the beginning of the submissions, and starts a worker.
+    /// Stops all workers, rewinds the group to the beginning of the submissions topic, and starts a worker.
     /// - Returns: false if the command refuses for twelve seconds, for example while a killed worker is still a member.
     private func rewind() async throws -> Bool {
         let stopped = world.tellWorkersToStop()
@@ -58,7 +58,8 @@ extension Performance {
         if step.kind == .erase {
             let player = Scenery.player(step["player"])
             let ending = try await world.command(["players", "erase", player, "--yes"])
-            // The command has erased the player's rows. It asks to be run again because submissions arrived meanwhile.
+            // The command has erased the player's rows. It asks the operator to run it again, because submissions
+            // arrived meanwhile.
             let isIncomplete = ending.text.contains("still arrive")
             if ending.code == 0 || isIncomplete { facts.conditions.erased.insert(player) }
             return say(step, "an operator erases \(Scenery.name(player)) (exit \(ending.code))")
@@ -82,7 +83,7 @@ extension Performance {
         say(step, "an operator: \(arguments.joined(separator: " ")) (exit \(ending.code))")
         if ending.code == 64, let purchase = facts.purchases[id] {
             // The command exits with 64 if several players have a hold on the transaction. The operator then releases
-            // the payer's hold, or refuses the others'.
+            // the payer's hold, or refuses the other players' holds.
             let players = facts.submissions.filter { $0.holds.contains(id) }.map(\.player)
             for player in Set(players).sorted()
             where (player == purchase.payer) == (order == .release) && ending.code != 0 {

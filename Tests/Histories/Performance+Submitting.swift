@@ -5,8 +5,8 @@ import HistoryModel
 
 /// Takes proofs on devices, and submits them as game servers do.
 extension Performance {
-    /// Takes a proof of a purchase on a device. `form` is its kind: 0 a receipt with all purchases of the account, 1 a
-    /// signed transaction, 2 a transaction id, 3 an iOS 6 receipt.
+    /// Takes a proof of a purchase on a device. `form` is the kind of proof: 0 a receipt with all purchases of the
+    /// account, 1 a signed transaction, 2 a transaction id, 3 an iOS 6 receipt.
     func take(_ step: Step) {
         guard let id = bought[step["of"]], let purchase = facts.purchases[id] else { return }
         var proof = Proof(
@@ -65,8 +65,7 @@ extension Performance {
         Scenery.apps.first { $0.bundleID == bundleID }?.appleID ?? 0
     }
 
-    /// Returns the signed transaction of a step: as Apple signed it, forged, or signed by Apple with one unreadable
-    /// fact.
+    /// Returns the signed transaction of a step: unchanged, forged, or signed by Apple with one unreadable fact.
     private func spoiled(_ signed: String, _ step: Step, _ proof: inout Proof) throws -> String {
         let parts = signed.split(separator: ".").map(String.init)
         guard parts.count == 3, let bytes = Base64.decode(parts[1].utf8) else { return signed }
@@ -156,9 +155,9 @@ extension Performance {
                 + (quality == .unreadable ? ", unreadable" : "") + (quality == .malformed ? ", malformed" : ""))
     }
 
-    /// Lets many accounts buy, and each payer submit the purchase. So many submissions fill a batch, and a kill
-    /// interrupts it. A crowd `of` an earlier one submits that crowd's purchases. For each, the player is `player`
-    /// places after the payer.
+    /// Lets many accounts buy, and lets each payer submit the purchase. So many submissions fill a batch, which a
+    /// kill can then interrupt. If `of` names an earlier crowd, players submit that crowd's purchases instead.
+    /// `player` is the number of places from a purchase's payer to the submitter in the list of players.
     func crowd(_ step: Step) async throws {
         let lines = trace.count
         let token = step["app"] >= 2 ? 1 : 0
@@ -223,7 +222,8 @@ extension Performance {
         let app = app(step["app"])
         let (token, player) = (Scenery.player(step["token"]), Scenery.player(step["player"]))
         let key = "\(app.bundleID)/\(token)"
-        // Only the last record counts: no submission waits, and the runner waits until the worker has read both records.
+        // The model knows only the last record. So the step sends two records only while the workers are idle, and then
+        // waits until the worker has read both records.
         let isNew = facts.apps[app.bundleID]?.accounts[token] == nil
         let isCorrected = step["corrected"] == 1 && isNew ? await isIdle() : false
         for each in (isCorrected ? [Scenery.player(step["player"] + 1)] : []) + [player] {

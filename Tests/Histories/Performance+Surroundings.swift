@@ -81,8 +81,8 @@ extension Performance {
             behaviour: SimulatedBehaviour([spoilt.times(max(1, step["times"])), .genuine]))
     }
 
-    /// Notes that putting the database back lost catalogs. The worker may have granted purchases by them, and nobody
-    /// imports them again.
+    /// Notes that the restore of the database lost catalogs. The worker may have granted purchases under these
+    /// catalogs, and no operator imports them again.
     private func loseImports(since backup: Backup) {
         for purchase in facts.purchases.values {
             let isComet = purchase.productID.hasSuffix("comet") && backup.terms != terms
@@ -92,14 +92,15 @@ extension Performance {
         terms = backup.terms
     }
 
-    /// Notes that putting the database back lost an operator's act. It may concern all periods of the subscription.
+    /// Notes that the restore of the database lost an operator's act. The act may concern all periods of the
+    /// subscription.
     private func loseOrder(of id: String) {
         let original = facts.purchases[id]?.originalID ?? id
         let all = facts.purchases.values.filter { $0.originalID == original || $0.previousOriginalID == original }
         facts.conditions.lostOrders.formUnion([id] + all.map(\.id))
     }
 
-    /// Makes the world's database sessions hang for a while, or one that is in an SQL transaction.
+    /// Makes the world's database sessions hang for a while, or only one session that is in an SQL transaction.
     private func hang(_ step: Step) async throws {
         let isOne = step["busy"] == 1
         let sessions = isOne ? "session that is in a transaction hangs" : "sessions hang"
@@ -109,7 +110,7 @@ extension Performance {
             "SELECT pid::int8 FROM pg_stat_activity WHERE datname = $1" + (isOne ? busy : ""))
         let pids = try await world.ground.withPool(world.ground.server.uri) { [name = world.name] pool in
             try await pool.run { session in
-                // An SQL transaction is short, so the loop looks for one up to 2000 times.
+                // An SQL transaction is short, so the loop looks up to 2000 times for a session that is in one.
                 for _ in 0..<(isOne ? 2000 : 1) {
                     let rows = try session.execute(asking, [.text(name)])
                     guard rows.count == 0 else {
@@ -210,8 +211,8 @@ extension Performance {
         troubles.firstHonest = facts.submissions.count
     }
 
-    /// Waits until the honest submissions after the hopeless receipts are decided, while Apple still fails on the
-    /// hopeless ones.
+    /// Waits until the worker has decided the honest submissions that came after the hopeless receipts. Meanwhile Apple
+    /// still answers the hopeless receipts with 21005.
     private func demand(_ step: Step) async throws {
         guard let first = troubles.firstHonest else { return }
         let hopeless = troubles.hopeless

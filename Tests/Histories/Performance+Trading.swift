@@ -28,7 +28,7 @@ extension Performance {
     }
 
     /// Changes the store as a step says. Throws if the store refuses the change.
-    /// - Returns: the transaction that the step changed; nil if it does nothing.
+    /// - Returns: the transaction that the step made or changed; nil if the step does nothing.
     private func change(_ step: Step) throws -> String? {
         let now = now
         let of = bought[step["of"]]
@@ -169,7 +169,7 @@ extension Performance {
         }
     }
 
-    /// Notes the purchase of a notification, and the refund of it that the notification reports.
+    /// Notes the purchase that the notification is about, and the refund that the notification reports.
     private func note(_ notification: SignedNotification, of id: String) {
         let isRefund = ["REFUND", "REVOKE", "REFUND_REVERSED"].contains(notification.type)
         let subject = notification.transactionID ?? id
@@ -179,7 +179,7 @@ extension Performance {
         )
     }
 
-    /// Publishes a notification as the intake does, and notes what it reports.
+    /// Publishes a notification as the intake does, and notes its content in the facts.
     func deliver(_ notification: SignedNotification) async throws {
         let place = try? await world.send(
             world.notifications, key: notification.transactionID ?? notification.id,
@@ -225,8 +225,8 @@ extension Performance {
         }
     }
 
-    /// Returns true if Apple reports a period of the subscription under another original transaction too. A refund
-    /// there affects this subscription as well.
+    /// Returns true if Apple reports a period of the subscription under another original transaction too. A refund of
+    /// the other transaction affects this subscription as well.
     private func isToldElsewhere(_ subscription: StoreSubscription) -> Bool {
         let lines = Set(subscription.periods.compactMap { facts.purchases[$0]?.line })
         return facts.purchases.values.contains {
@@ -240,9 +240,9 @@ extension Performance {
         let untold = post.untold
         let (subscriptions, transactions) = world.apple.inStore { (Array($0.subscriptions.values), $0.transactions) }
         for one in subscriptions {
-            // Between the last notification and now the worker may or may not have asked Apple. So a subscription
-            // counts only if it has the same state at both times. A notification about a past period gives no state,
-            // and nor does a refund request.
+            // Between the last notification and now the worker may or may not have asked Apple. So the runner notes a
+            // subscription only if its state is the same at both times. Notifications about past periods and refund
+            // requests do not show the state.
             let told =
                 post.words.filter { one.periods.last == $0.value.purchase && post.requests[$0.key] == nil }
                 .map(\.value.signedAt).max() ?? 0
@@ -250,12 +250,12 @@ extension Performance {
                 !post.conversions.contains(one.originalID), !isToldElsewhere(one)
             else { continue }
             // This store renews in advance. So a purchase after a refunded renewal may begin before that renewal, which
-            // never happens at Apple. Such a subscription does not count.
+            // never happens at Apple. The runner does not note such a subscription.
             let begins = one.periods.compactMap { transactions[$0]?.purchasedAt }
             guard begins == begins.sorted() else { continue }
-            // A notification may report that billing failed, or that the subscription ended, before the period's end.
-            // verifyReceipt reports the subscription as active until then (docs/contract/events.md). The worker keeps
-            // the newer of the two, which the runner does not know.
+            // A notification may report before the period's end that billing failed, or that the subscription ended.
+            // Until the end, the endpoint `verifyReceipt` reports the subscription as active (docs/contract/events.md).
+            // The worker keeps the newer report. The runner does not know which report is newer.
             let isAhead = one.expiresAt > told
             guard !isAhead || [.active, .revoked].contains(one.state(at: present)) else { continue }
             facts.subscriptions[one.originalID] = SubscriptionFact(

@@ -11,8 +11,9 @@ extension Performance {
     /// The longest time between the publication of an event and the moment when `OutcomeReader` has it, in seconds.
     private static let readingSeconds = 1.5
 
-    /// Compares the ledger with the newest events while the workers are idle between two steps. A later event could hide
-    /// that an earlier one is missing. Does nothing after the database was put back, because a worker notices that late.
+    /// Compares the ledger with the newest events while the workers are idle between two steps. At the history's end, a
+    /// later event could hide that an earlier event is missing. Does nothing after a restore of the database, because a
+    /// worker notices a restore late.
     func lookAtRest() async {
         guard !facts.conditions.wasPutBack else { return }
         var found: [Difference] = []
@@ -25,8 +26,9 @@ extension Performance {
         if !agrees, await world.lag() == 0, await world.owed() == "" { watch.atRest += found }
     }
 
-    /// Compares the committed offsets with the durable submissions. Does nothing after the database was put back,
-    /// because Kafka may then be ahead of it, or after an erasure, which deletes rows.
+    /// Compares the committed offsets with the durable submissions. Does nothing after a restore, because Kafka's
+    /// offsets may then be ahead of the database. Does nothing after an erasure either, because an erasure deletes
+    /// rows.
     func lookAtCommits(behind step: Step) async {
         guard Self.watched.contains(step.kind), Date.now >= troubles.busyUntil, !facts.conditions.wasPutBack,
             facts.conditions.erased.isEmpty, let committed = await world.committed()
@@ -102,8 +104,8 @@ extension Performance {
         return true
     }
 
-    /// Makes Apple answer 503, which the worker learns from the submissions of some strangers. Then as many other
-    /// strangers submit. The worker may send only a few probes about them.
+    /// Makes Apple answer 503. The worker notices this from the submissions of some strangers. Then as many other
+    /// strangers submit. The worker may send Apple only a few probes about these others.
     func leave(_ step: Step) async throws {
         try await begin(step)
         world.apple.setBehaviour([.http(503)])
@@ -178,7 +180,7 @@ extension Performance {
         }
     }
 
-    /// The seconds for requests under way, and for other replicas to learn of the limit.
+    /// The seconds in which requests under way may still reach Apple, and in which other replicas learn of the limit.
     private static let tellingSeconds = 2.0
 
     private static let httpDate = {

@@ -34,8 +34,8 @@ final class Performance {
         var untold: Set<String> = []
         /// The late notifications, which a later step delivers.
         var held: [SignedNotification] = []
-        /// The purchase of each notification, the index of the refund that it reports (nil if it reports none), and the
-        /// time of its signature, by notification id.
+        /// The purchase of each notification, the index of the reported refund, and the time of Apple's signature, by
+        /// notification id. The index is nil if the notification reports no refund.
         var words: [String: (purchase: String, refund: Int?, signedAt: Int64)] = [:]
         /// The purchases of refund requests, by notification id.
         var requests: [String: String] = [:]
@@ -46,12 +46,13 @@ final class Performance {
         var lostGraces: Set<String> = []
         /// The periods whose grace period the worker knows from such a notification.
         var knownGraces: Set<String> = []
-        /// The original transactions whose newest period Apple continues under another one. Apple sends no notification
-        /// of their end.
+        /// The original transactions whose newest period Apple continues under another original transaction. Apple
+        /// sends no notification about the end of the old subscription.
         var conversions: Set<String> = []
     }
 
-    /// The number of operators' acts, and the catalog, at the backup. Putting the database back loses later ones.
+    /// The number of operators' acts, and the catalog, at the time of the backup. A restore loses later acts and
+    /// catalogs.
     struct Backup {
         let operators: Int
         let terms: CatalogTerms
@@ -64,9 +65,9 @@ final class Performance {
         var hopeless: [String] = []
         /// The purchases about which Apple answers wrongly for a while.
         var purchases: Set<String> = []
-        /// The index of the first submission after the hopeless ones; nil if there are none.
+        /// The index of the first submission after the hopeless receipts; nil if there are no hopeless receipts.
         var firstHonest: Int?
-        /// The honest submissions that the worker did not decide while the hopeless ones failed.
+        /// The honest submissions that the worker did not decide while Apple failed for the hopeless receipts.
         var late: [String] = []
         /// The faults that end by themselves while later steps are played.
         var open: [Task<Void, Never>] = []

@@ -16,8 +16,8 @@ struct Outcome: Sendable {
 
 extension History {
     private static let longest = 75.0
-    /// The longest wait for the worker to read Apple's notification history, in seconds. Apple may refuse an app
-    /// forever.
+    /// The longest wait for the worker to read Apple's notification history, in seconds. Without this limit the wait
+    /// could last forever, because Apple may always refuse an app.
     private static let longestReading = 40.0
 
     /// Plays the history in a new world, and judges the worker.
@@ -66,7 +66,7 @@ extension History {
         var (last, hurriedAt) = ("", began)
         var looks = 0
         let hasHistory = performance.history.world["history"] == 1
-        // The worker notices a database that was put back at its next checkpoint, and then joins its group again.
+        // The worker notices a restore of the database at its next checkpoint, and then joins its group again.
         let patience =
             patience + (performance.facts.conditions.wasPutBack ? 20 : 0)
             + (hasHistory ? 8 : 0)
@@ -96,7 +96,8 @@ extension History {
                 let since = quietSince ?? Date.now
                 quietSince = since
                 looks += 1
-                // A look may take longer than the patience. It judges the state of its beginning.
+                // A call of `look` judges the state at its beginning, and may take longer than the patience. So the
+                // patience is checked first.
                 let patienceIsOver = Date.now.timeIntervalSince(since) > patience
                 if looks > 1, let found = await look(), found.isEmpty || patienceIsOver { return found }
             } else {
@@ -110,8 +111,8 @@ extension History {
             }
             // The leases of killed workers and long waits end now, so that the judge does not wait for them.
             if waited > 4, Date.now.timeIntervalSince(hurriedAt) > 1.5 {
-                // No kill comes after the judging has begun, so the leases on notification histories are ended only
-                // once.
+                // No kill comes after the judging has begun. So the runner ends the leases on notification histories
+                // only once.
                 await world.hurry(endsRounds: hurriedAt == began)
                 hurriedAt = Date.now
             }

@@ -72,7 +72,7 @@ enum Scenery {
             requiresToken: false, reports: true),
     ]
 
-    /// The products, by the number in a step's choice `product`. The catalog lacks the last one until an operator
+    /// The products, by the number in a step's choice `product`. The catalog lacks the last product until an operator
     /// imports another catalog.
     static let products = ["gems", "gold", "builder", "month", "year", "comet"]
     static let plans: Set<String> = ["month", "year"]
@@ -145,8 +145,8 @@ enum Scenery {
         .deletingLastPathComponent().appendingPathComponent("seeds/signing")
 
     /// Returns the properties of consumers. `sessionMilliseconds` is the time after which the group gives a killed
-    /// worker's partitions to another. The in-process broker requires at least 3,200 ms, and a real one 6,000 ms by
-    /// default.
+    /// worker's partitions to another worker. The in-process broker requires at least 3,200 ms. A real broker requires
+    /// 6,000 ms by default.
     static func consumer(sessionMilliseconds: Int) -> String {
         "session.timeout.ms=\(sessionMilliseconds);heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
     }

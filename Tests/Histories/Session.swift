@@ -66,8 +66,8 @@ final class Session {
         return failed.count
     }
 
-    /// Plays each random history with a difference again, one at a time. Drops the difference if it does not occur
-    /// again: on a busy machine, lateness alone may cause one.
+    /// Plays each random history with a difference again, one at a time. Drops the history if it shows no difference
+    /// again, because on a busy machine lateness alone may cause a difference.
     private func playAgain() async {
         guard options.again > 0 else { return }
         var confirmed: [(named: Named, outcome: Outcome)] = []

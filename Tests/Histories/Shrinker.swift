@@ -44,7 +44,7 @@ struct Shrinker {
         }
     }
 
-    /// Returns the first of `tries` that still fails; nil if none does. Plays each at most twice.
+    /// Returns the first of `tries` that still fails; nil if none does. Plays each history at most twice.
     private func first(of tries: [History], _ rules: Set<Difference.Rule>, until end: Date) async -> History? {
         for start in stride(from: 0, to: tries.count, by: width) where Date.now < end {
             let batch = Array(tries[start..<min(start + width, tries.count)])

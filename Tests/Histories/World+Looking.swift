@@ -80,8 +80,8 @@ extension World {
         }
     }
 
-    /// Returns the notification histories that no worker has read up to `time`, empty if there are none. Nil if the
-    /// database does not answer.
+    /// Returns the notification histories that no worker has read up to `time`, empty if there are none. Returns nil if
+    /// the database does not answer.
     /// - Parameter time: milliseconds since 1970.
     func unreadHistories(before time: Int64) async -> String? {
         let asked = Scenery.apps.count { $0.hasServerAPI }
@@ -100,8 +100,8 @@ extension World {
         }
     }
 
-    /// Makes parked submissions, finishes and refund requests due. Ends all leases, because those of killed workers
-    /// would last for minutes.
+    /// Makes parked submissions, finishes and refund requests due. Ends all leases, because the leases of killed
+    /// workers would last for minutes.
     /// - Parameter endsRounds: true to end also the leases on notification histories. A running worker that loses such
     ///   a lease begins its round again.
     func hurry(endsRounds: Bool) async {
@@ -130,7 +130,7 @@ extension World {
         }
     }
 
-    /// Notes in the ledger since when the catalog says that missed purchases are granted.
+    /// Sets the time in the ledger from which workers grant missed purchases.
     /// - Parameter time: milliseconds since 1970.
     func grantMissed(since time: Int64) async throws {
         try await looking.run { session in

@@ -154,8 +154,8 @@ final class World: Sendable {
         return all
     }
 
-    /// Sets the group's offsets of the submissions to 0, which `receiptd rewind` cannot do on the in-process broker: that
-    /// broker finds no offset by time. The group must have no member.
+    /// Sets the group's offsets of the submissions topic to 0. On the in-process broker `receiptd rewind` cannot do
+    /// this, because that broker finds no offset by time. The group must have no member.
     func resetOffsets() async throws {
         var own = properties
         own["group.id"] = prefix + "receiptd"
@@ -164,7 +164,7 @@ final class World: Sendable {
         try await blocking { [submissions, own] in
             let consumer = try KafkaConsumer(properties: own, log: { _ in })
             defer { consumer.close() }
-            // That broker lets only a member commit.
+            // The in-process broker lets only a member of the group commit.
             var assigned: [TopicPartition] = []
             try consumer.subscribe(
                 [submissions],

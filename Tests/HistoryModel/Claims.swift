@@ -1,5 +1,5 @@
-/// A reason that may keep a purchase from its submitter. A certain obstacle always does, unless it is a hold that an
-/// operator or a new catalog ends.
+/// A reason for which a submitter may not get a purchase. If the obstacle is certain, the submitter never gets the
+/// purchase, unless the obstacle is a hold that an operator or a new catalog ends.
 struct Obstacle: Hashable {
     let reason: String
     let isHold: Bool
@@ -11,7 +11,7 @@ struct Obstacle: Hashable {
     static func maybeHeld(_ reason: String) -> Obstacle { Obstacle(reason: reason, isHold: true, isCertain: false) }
 }
 
-/// A submission or an announcement that can bring a purchase to a player.
+/// A submission, or an announcement by Apple, through which a player may get a purchase.
 struct Claim {
     let player: String
     /// True if only another player with an earlier claim can keep the purchase from this player.
@@ -35,8 +35,8 @@ extension Model {
         return claims + toldClaims(on: purchase)
     }
 
-    /// Returns the claim of a submission on a purchase; nil if the submission can never bring the purchase to its
-    /// player.
+    /// Returns the claim of a submission on a purchase. Returns nil if the submitter can never get the purchase by this
+    /// submission.
     private func claim(of submission: Submission, on purchase: Purchase) -> Claim? {
         guard whole(submission).allSatisfy({ !$0.isCertain }) else { return nil }
         let isHeld = submission.holds.contains(purchase.id)
@@ -66,8 +66,9 @@ extension Model {
             }
     }
 
-    /// Returns true if the client may have finished the hinted purchase before it made this receipt. The worker may
-    /// then grant the purchase, and does not reject with `product_mismatch`.
+    /// Returns true if the client may have finished the hinted purchase before the device made this receipt. The
+    /// receipt then lacks the purchase. The worker may grant the purchase nevertheless, instead of rejecting the
+    /// submission with `product_mismatch`.
     func isFinishedEarly(_ purchase: Purchase, _ submission: Submission) -> Bool {
         guard let app = facts.apps[submission.bundleID], app.hasServerAPI, let hint = submission.hint,
             submission.form == .receipt, purchase.productID == hint, !purchase.isFamilyShared
@@ -112,7 +113,8 @@ extension Model {
         case .transactionID:
             if !app.hasServerAPI { found.append(.maybe("transaction_not_found")) }
             if submission.holds.isEmpty { found.append(.never("transaction_not_found")) }
-            // The worker tries eight times, and each time asks both environments.
+            // The worker asks eight times before it believes that the id is unknown, and each time asks both
+            // environments.
             if submission.holds.contains(where: { facts.conditions.unknownAtApple[$0] ?? 0 >= 16 }) {
                 found.append(.maybe("transaction_not_found"))
             }
@@ -131,8 +133,8 @@ extension Model {
         return found
     }
 
-    /// Returns the obstacles of one transaction, in the order of the contract's reasons. Another player's ownership is
-    /// not among them, except a dispute over the account token.
+    /// Returns the obstacles of one transaction, in the order of the contract's reasons. Ownership by another player is
+    /// not among the obstacles, except a dispute over the account token.
     func obstacles(_ submission: Submission, _ purchase: Purchase) -> [Obstacle] {
         guard let app = facts.apps[submission.bundleID] else { return [] }
         var found = binding(submission, purchase, app)
@@ -147,14 +149,16 @@ extension Model {
         }
         if purchase.isFamilyShared { found.append(.never("family_shared")) }
         if let expiresAt = purchase.expiresAt, purchase.kind == .autoRenewable {
-            // A purchase that only Apple's answer lists may be later than the record. Then the present time counts.
+            // A purchase that only Apple's answer lists may be later than the record. Then the worker judges by the
+            // present time.
             let isBehind = submission.judgedAt.map { $0 < purchase.purchasedAt } ?? false
             let time = isBehind ? facts.conditions.now : submission.judgedAt ?? facts.conditions.now
             let isInGrace =
                 purchase.isInGrace && submission.knownGraces.contains(purchase.id)
                 && !facts.conditions.wasPutBack && time < purchase.graceEnd ?? 0
             if min(purchase.firstEnd ?? expiresAt, expiresAt) <= time, !isInGrace {
-                // Section 4 of the contract: the period is over, and so is its grace period if the worker knows it.
+                // Section 4 of the contract: the worker rejects a period that is over. If the worker knows a grace
+                // period, the grace period must be over too.
                 let end = max(expiresAt, purchase.graceEnd ?? expiresAt)
                 let isCertain = !app.followsRenewals && !isBehind && end <= time
                 found.append(isCertain ? .never("subscription_expired") : .maybe("subscription_expired"))
@@ -169,7 +173,8 @@ extension Model {
         case .retiredHold: found.append(.held("retired_product"))
         }
         if app.limited.contains(purchase.productID) { found.append(.maybeHeld("daily_limit")) }
-        // A refusal covers each id of the goods, and is remembered for its player.
+        // An operator's refusal covers each id of the same goods. The worker remembers the refusal for the hold's
+        // player only.
         let isRefused = { (copy: Purchase) in
             facts.operators.contains {
                 $0.order == .refuse && $0.transactionID == copy.id && mayHaveWaited(submission.player, for: copy, $0)
@@ -193,7 +198,7 @@ extension Model {
 
     private func binding(_ submission: Submission, _ purchase: Purchase, _ app: App) -> [Obstacle] {
         let (given, signed) = (submission.token, purchase.token)
-        // A receipt contains no tokens. Apple's answer shows them if the receipt has a subscription.
+        // A receipt contains no tokens. Apple's answer shows the tokens if the receipt has a subscription.
         let isTold = submission.form != .receipt
         var found: [Obstacle] = []
         if let given, let signed, given != signed {

@@ -1,5 +1,5 @@
-/// The events of a history: purchases at Apple and their buyers, submissions, announcements. The runner records them
-/// from outside. The model judges by them, and never by what the worker reports about itself.
+/// The facts of a history: purchases at Apple with their buyers, submissions and announcements. The runner records
+/// these facts outside the worker. The model judges by the facts, and never by a worker's reports about itself.
 public struct Facts: Sendable {
     /// The apps of the catalog, by bundle id.
     public var apps: [String: App] = [:]
@@ -43,17 +43,18 @@ public struct App: Sendable {
     public var missed = Missed.off
     /// True if the catalogs of the history differ in `missed`.
     public var changesMissed = false
-    /// The time since which missed purchases are granted, in milliseconds since 1970. Older ones are only listed.
+    /// The purchase time from which the worker grants missed purchases, in milliseconds since 1970. The worker only
+    /// lists older purchases.
     public var grantsSince = Int64.min
     /// The policies `finish: after_grant` and `consumption`.
     public var reports = false
     /// The policy `renewals: follow`.
     public var followsRenewals = false
-    /// The products by id. The catalog does not know any other product.
+    /// The status of each product, by product id. The catalog does not know products that are missing here.
     public var products: [String: Status] = [:]
     /// The players to whom the game server assigned each account token, by token.
     public var accounts: [String: Set<String>] = [:]
-    /// The products with a `daily_limit`, which the last catalog lifts.
+    /// The products with a `daily_limit`. The last catalog of the history lifts the limits.
     public var limited: Set<String> = []
     /// The products whose status changed during the history.
     public var changed: Set<String> = []
@@ -81,7 +82,8 @@ public struct Purchase: Sendable {
     /// The `webOrderLineItemId`, by which Apple identifies the charge for a period.
     public var line: String?
     public var expiresAt: Int64?
-    /// The end of the period before Apple extended it, which older proofs show; nil if Apple did not extend it.
+    /// The end of the period before any extension by Apple. Proofs from before the extension show this end. Nil counts
+    /// as `expiresAt`.
     public var firstEnd: Int64?
     /// The end of the grace period, which some of Apple's answers show; nil without a grace period.
     public var graceEnd: Int64?
@@ -92,7 +94,7 @@ public struct Purchase: Sendable {
     public var isFamilyShared = false
     public var isUpgraded = false
     public var previousOriginalID: String?
-    /// The times at which Apple signed those notifications of the purchase that reached the topic.
+    /// The times of Apple's signatures on those notifications of the purchase that reached the topic.
     public var toldAt: [Int64] = []
     /// True if a notification of this renewal reached the topic after a grant under the same original transaction.
     public var isToldToOwner = false
@@ -114,8 +116,8 @@ public struct Purchase: Sendable {
         self.payer = payer
     }
 
-    /// The goods, which are granted at most once. A period is identified by Apple's charge for it, a non-consumable by
-    /// its original transaction.
+    /// The identity of the goods, which workers grant at most once. Apple's charge identifies a period. The original
+    /// transaction identifies a non-consumable.
     var goods: String {
         switch kind {
         case .autoRenewable: "period \(line ?? "\(originalID) \(purchasedAt)")"
@@ -130,7 +132,7 @@ public struct RefundWord: Sendable {
     public let signedAt: Int64
     /// The refunded part of the whole quantity in thousandths of a per cent, including earlier refunds.
     public let thousandths: Int
-    /// True if Apple reversed the last refund.
+    /// True for REFUND_REVERSED, by which Apple reverses the last refund.
     public let isReversal: Bool
     /// True if the notification reached the topic.
     public var isDelivered: Bool
@@ -175,13 +177,13 @@ public struct Submission: Sendable {
     public var signedAt: Int64
     public var hint: String?
     public var token: String?
-    /// The time of the record by which the rules judge; nil if they judge by the present time.
+    /// The time of the record, by which the rules judge; nil if the rules judge by the present time.
     public var judgedAt: Int64?
     /// The fact in the proof that the worker cannot read; nil if it can read all facts.
     public var oddity: Oddity?
     /// The transactions whose grace period the worker knew from a notification before the submission was sent.
     public var knownGraces: Set<String> = []
-    /// The reason with which Apple refuses the whole proof; nil if Apple does not.
+    /// The reason with which Apple refuses the whole proof; nil if Apple does not refuse it.
     public var refusal: String?
     /// The partition and offset of the record in Kafka.
     public var place = Place(partition: -1, offset: -1)
@@ -202,9 +204,9 @@ public struct Submission: Sendable {
 
 /// The unreadable fact of a transaction that Apple signed.
 public enum Oddity: Sendable {
-    /// A fact that a decision needs: the worker holds the transaction, or asks Apple about its id.
+    /// A fact that a decision needs. The worker holds the transaction, or asks Apple about its id.
     case decidingFact
-    /// The id or the product: the worker rejects the submission at once.
+    /// The id or the product. The worker rejects such a submission at once.
     case identity
 }
 
@@ -237,7 +239,7 @@ public struct OperatorAct: Sendable {
     }
 }
 
-/// The facts about a subscription, at Apple or in the ledger.
+/// The state of a subscription, at Apple or in the ledger.
 public struct SubscriptionFact: Sendable, Equatable {
     public let state: String
     public let product: String
@@ -262,12 +264,12 @@ public struct Conditions: Sendable {
     public var putBackAt: String?
     /// The transaction ids of operators' orders that the restore lost.
     public var lostOrders: Set<String> = []
-    /// The number of requests about a transaction to which Apple answers that it does not know the id, by transaction
-    /// id.
+    /// The number of requests about each transaction that Apple answers with an unknown id, by transaction id.
     public var unknownAtApple: [String: Int] = [:]
     /// The players whom an operator erased. Afterwards their rows and events have a pseudonym.
     public var erased: Set<String> = []
-    /// True if one worker had all partitions and there was no fault. Only then the contract promises the order.
+    /// True if one worker had all partitions and there was no fault. Only then does the contract promise the order of a
+    /// player's grants.
     public var isCalm = true
 
     public init() {}

@@ -28,14 +28,16 @@ extension Model {
     private func answered(_ event: Event) -> [Difference] {
         guard ["receipt.granted", "receipt.rejected", "receipt.held"].contains(event.type),
             event.text("source") ?? "submission" == "submission", !facts.conditions.erased.contains(event.player),
-            // After an erasure, the worker repeats the stored answer to a submission of the player with the pseudonym.
+            // After an erasure, events have pseudonyms in place of the player and the submission. These begin with
+            // `erased-`.
             !event.submission.hasPrefix("erased-")
         else { return [] }
         let sent = submissions(event.submission)
         guard !sent.isEmpty else {
             return [.init(.answered, "an event for \(event.submission), which nobody sent")]
         }
-        // A game server may use one id for several proofs. The answer is correct if it is correct for one of them.
+        // A game server may use one id for several proofs. The answer is correct if it is correct for one of these
+        // proofs.
         let all = sent.map { faults(event, $0) }
         guard !all.contains(where: \.isEmpty) else { return [] }
         return all[0]
@@ -49,7 +51,8 @@ extension Model {
         for entry in event.entries {
             guard let purchase = facts.purchases[entry.transaction] else { continue }
             let verdict = entry.reason.map { "\(entry.outcome) \($0)" } ?? entry.outcome
-            // If the whole submission is rejected, the answer lists every transaction with the submission's reason.
+            // If the worker rejects the whole submission, the answer lists every transaction with the submission's
+            // reason.
             if entry.outcome == "rejected", let reason = entry.reason, allowed.contains(reason) { continue }
             if entry.reason == nil || !verdicts(submission, purchase).contains(verdict) {
                 if entry.outcome == "granted" || entry.outcome == "already_granted" {
@@ -77,7 +80,8 @@ extension Model {
         return found
     }
 
-    /// Returns true if a player other than `player` may have a hold on the purchase, or on another one of its family.
+    /// Returns true if a player other than `player` may have a hold on the purchase, or on another purchase of its
+    /// family.
     private func mayBeHeld(_ purchase: Purchase, besides player: String) -> Bool {
         let relatives = relatives(of: purchase)
         return facts.submissions.contains { other in
@@ -89,8 +93,9 @@ extension Model {
         }
     }
 
-    /// Returns the owner of the purchase. Without one, returns the owners of its copies, or else those of its family.
-    /// The periods of a transferred subscription have two players.
+    /// Returns the owner of the purchase. If the purchase has no grant, returns the owners of its copies. If the copies
+    /// have no grant either, returns the owners of its family. There may be several, because the periods of a
+    /// transferred subscription have two owners.
     private func owners(of purchase: Purchase) -> Set<String> {
         if let owner = owner(of: purchase.id) { return [owner] }
         let ofCopies = copies(of: purchase.goods).compactMap { self.owner(of: $0.id) }
@@ -101,12 +106,12 @@ extension Model {
         owners(of: purchase).union(transferred([purchase])).contains { $0 != player }
     }
 
-    /// Returns the verdicts on one transaction that are correct beside a grant to this player.
+    /// Returns the correct verdicts on one transaction of the submission, other than a grant to its player.
     private func verdicts(_ submission: Submission, _ purchase: Purchase) -> Set<String> {
         var allowed = Set(
             obstacles(submission, purchase).map { ($0.isHold ? "held " : "rejected ") + $0.reason })
-        // A transaction that this player's earlier submission caused to be held stays held, even under the period's
-        // other id.
+        // If another submission of this player led to a hold, the transaction may stay held, even under another id of
+        // the same period.
         let same = copies(of: purchase.goods)
         for other in facts.submissions where other.player == submission.player {
             for held in same where other.holds.contains(held.id) || isRevealed(held, other) {

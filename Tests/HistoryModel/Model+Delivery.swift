@@ -1,7 +1,7 @@
 /// Judges promises that are not about events or grants: when workers commit offsets, and when they send requests to
 /// Apple.
 extension Model {
-    /// Checks that an offset is committed only after the outcome of every earlier record is durable (Delivery).
+    /// Checks that workers commit an offset only after the outcome of every earlier record is durable ("Delivery").
     func commits() -> [Difference] {
         seen.commits.flatMap { look in
             facts.submissions.filter { submission in
@@ -11,8 +11,8 @@ extension Model {
         }
     }
 
-    /// Checks that all replicas keep to `Retry-After` (the contract's reasons), and that consumption pauses while all
-    /// of Apple fails (Delivery).
+    /// Checks that all replicas keep to `Retry-After` (docs/contract/reasons.md). Also checks that workers pause
+    /// consumption while Apple fails as a whole ("Delivery").
     func spared() -> [Difference] {
         seen.quiets.filter { $0.asked > $0.allowed }.map {
             .init(.appleSpared, "\($0.cause): \($0.asked) questions, at most \($0.allowed)")

@@ -1,4 +1,4 @@
-/// Judges purchases that another player may have, as a grant or as a hold. The contract's reasons for that are
+/// Judges answers about purchases that another player may own or hold. The contract's reasons for such answers are
 /// `ownership_disputed` and `owned_by_other_player`.
 extension Model {
     func verdictsBesideAnother(_ submission: Submission, _ purchase: Purchase) -> Set<String> {
@@ -39,9 +39,9 @@ extension Model {
         return isOthers || isLearnt(submission, purchase, app) ? [.maybeHeld("ownership_disputed")] : []
     }
 
-    /// Returns true if the worker may know one of the tokens as another player's. It learns a token when it grants a
-    /// purchase with the token. Only apps that require tokens get a hold for that. After a restore or an erasure, the
-    /// worker may know a token from a grant that is gone.
+    /// Returns true if the worker may know one of the tokens as another player's. The worker learns a token when it
+    /// grants a purchase with the token. A learnt token leads to a hold only in apps that require tokens. After a
+    /// restore or an erasure, the worker may know a token from a grant that the database no longer has.
     private func isLearnt(_ submission: Submission, _ purchase: Purchase, _ app: App) -> Bool {
         let tokens = Set([submission.token, purchase.token].compactMap(\.self))
         func carries(_ id: String) -> Bool {

@@ -47,9 +47,9 @@ extension Model {
         return found
     }
 
-    /// Returns true if the worker knew that the original transactions of the group belong together. It learns that from
-    /// an answer that lists a granted period under a second original transaction. Also true for a group with one
-    /// original transaction, or with a known previous one.
+    /// Returns true if the worker knew that the original transactions of the group belong together. The worker learns
+    /// this from an answer that lists a granted period under a second original transaction. Returns true also if the
+    /// group has only one original transaction, or a known previous original transaction.
     private func isShownAsOne(_ group: [Purchase]) -> Bool {
         guard Set(group.map(\.originalID)).count > 1, group.allSatisfy({ $0.previousOriginalID == nil }) else {
             return true
@@ -105,8 +105,8 @@ extension Model {
         var found: [Difference] = []
         for (_, group) in purchasesByFamily.sorted(by: { $0.key < $1.key }) {
             let all = group.flatMap { purchase in claims(on: purchase).map { (purchase, $0) } }
-            // The player of the first submission owns the whole family, unless an operator transferred it. If several
-            // players may own it, none of its periods must arrive.
+            // The player of the first submission owns the whole family, unless an operator transferred the family. If
+            // several players may own the family, the model does not require any of its periods to arrive.
             let players = Set(all.map(\.1.player) + transferred(group))
             guard players.count == 1 || group.count == 1 && transferred(group).isEmpty else { continue }
             let certain = Dictionary(grouping: all.filter(\.1.isCertain)) { $0.0.goods }
@@ -129,8 +129,8 @@ extension Model {
     }
 
     /// Returns true if the purchase may be held for a player who is not one of `players`.
-    /// - Parameter number: the index of a submission. Holds that an operator refused before it do not count: "A refused
-    ///   hold frees the claim for others".
+    /// - Parameter number: the index of a submission. Holds that an operator refused before this submission do not
+    ///   count: "A refused hold frees the claim for others".
     func mayBeHeld(_ id: String, besidesFor players: Set<String> = [], at number: Int = 0) -> Bool {
         guard let purchase = facts.purchases[id] else { return false }
         let refusal = facts.operators.last { $0.order == .refuse && $0.transactionID == id && $0.submissions <= number }

@@ -1,4 +1,4 @@
-/// Judges the newest event about each transaction and subscription, and its row in the ledger.
+/// Judges the newest event about each transaction and subscription, and the row of each in the ledger.
 extension Model {
     /// Returns the number of refunded units: rounded to the nearest, and at least one.
     private static func units(_ quantity: Int, _ thousandths: Int) -> Int {
@@ -21,8 +21,8 @@ extension Model {
                 guard isRevoked != isRevokedByOperator else { return [] }
                 return [.init(.refunds, "\(id) ends as \(last.type), and Apple never said so")]
             }
-            // The worker may know a refund whose notification was lost. A refund that is not larger than an earlier one
-            // changes nothing ("Notifications"). A lost reversal reinstates nothing.
+            // The worker may know a refund whose notification was lost. A refund that is not larger than an earlier
+            // refund changes nothing ("Notifications"). A lost reversal reinstates nothing.
             guard let final = words.last, final.isDelivered,
                 words.allSatisfy({ $0.isDelivered || !$0.isReversal && !final.isReversal })
             else { return [] }
@@ -30,7 +30,7 @@ extension Model {
         }
     }
 
-    /// Checks the units of each revocation, also of those before a later one.
+    /// Checks the units of each revocation, including revocations that a later event replaced.
     func units() -> [Difference] {
         changes().sorted { $0.key < $1.key }.flatMap { id, events -> [Difference] in
             guard let purchase = facts.purchases[id], purchase.kind == .consumable, !isUnknown(id) else { return [] }
@@ -97,14 +97,14 @@ extension Model {
     }
 
     /// Returns true if the restore may have lost the grant of a period that only Apple reported, and the period is over
-    /// by now. The worker grants no such period, whether Apple or a later submission reports it again.
+    /// by now. The worker does not grant such a period again, even if Apple reports it again or a player submits it.
     private func isOverSincePutBack(_ id: String) -> Bool {
         guard facts.conditions.wasPutBack, let end = facts.purchases[id]?.expiresAt else { return false }
         return granted[id]?.text("source") ?? "submission" != "submission" && end <= facts.conditions.now
     }
 
-    /// Returns true if the worker revoked or reinstated the grant after the restore. That revision is above every
-    /// published one ("Delivery"), so its event is the newest, even if the restore lost an order.
+    /// Returns true if the worker revoked or reinstated the grant after the restore. The new revision is above every
+    /// published revision ("Delivery"). So the new event is the newest, even if the restore lost an operator's order.
     private func isDecidedSincePutBack(_ id: String) -> Bool {
         guard let time = facts.conditions.putBackAt, !erased.contains(family(of: id)) else { return false }
         return seen.events.contains { event in

@@ -1,7 +1,7 @@
 /// Judges announced purchases of which an operator refused a hold.
 extension Model {
     /// Checks that an announced purchase arrives at its token's player after an operator refused another player's hold:
-    /// "A refused hold frees the claim for others". Skips a purchase for which another submission may still wait.
+    /// "A refused hold frees the claim for others". Skips a purchase that another submission may still get or hold.
     func arrivalsBehindRefusals() -> [Difference] {
         guard !facts.conditions.wasPutBack, facts.conditions.erased.isEmpty else { return [] }
         return facts.purchases.values.sorted { $0.id < $1.id }.compactMap { purchase in
@@ -21,8 +21,8 @@ extension Model {
         }
     }
 
-    /// Returns the only player to whom the game server assigned the token of the announced purchase. Nil if there are
-    /// several, or if anything else may prevent the grant.
+    /// Returns the only player to whom the game server assigned the token of the announced purchase. Returns nil if
+    /// there are several, or if anything else may prevent the grant.
     private func playerOfToken(_ purchase: Purchase) -> String? {
         guard let app = facts.apps[purchase.bundleID], app.missed == .grant, !app.changesMissed,
             purchase.purchasedAt >= app.grantsSince, let token = purchase.token,

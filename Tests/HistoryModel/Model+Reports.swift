@@ -1,6 +1,7 @@
 /// Judges what workers report to Apple about delivered purchases: finishes, and answers to refund requests.
 extension Model {
-    /// Checks that for apps with `finish: after_grant` exactly the granted purchases are finished at Apple.
+    /// Checks that workers finish the granted purchases of apps with `finish: after_grant` at Apple, and no other
+    /// purchases.
     func finishes() -> [Difference] {
         let early = seen.finished.filter { owners(of: $0).isEmpty || !isFinishable($0) }.sorted().map {
             Difference(.reports, "\($0) was finished at Apple, and granted to nobody")
@@ -40,7 +41,8 @@ extension Model {
         return found
     }
 
-    /// Checks the answers to refund requests: `DELIVERED` for a granted purchase, and never for another one.
+    /// Checks the answers to refund requests. The answer must be `DELIVERED` for a granted purchase, and must not be
+    /// `DELIVERED` for any other purchase.
     func consumptionAnswers() -> [Difference] {
         var found: [Difference] = []
         for (id, answers) in seen.answers.sorted(by: { $0.key < $1.key }) where !isUnknown(id) {
@@ -69,8 +71,8 @@ extension Model {
         return found
     }
 
-    /// Returns true if the worker must publish the event of the request. After a restore that lost the grant, it waits
-    /// for the grant until `answer_by`, twelve hours after Apple signed the request.
+    /// Returns true if the worker must publish the event of the request. After a restore that lost the grant, the
+    /// worker waits for the grant until `answer_by`, twelve hours after Apple signed the request.
     private func isCertain(_ request: RefundRequest) -> Bool {
         request.isGranted && (!facts.conditions.wasPutBack || facts.conditions.now - request.signedAt < 11 * Self.hour)
     }
@@ -87,13 +89,14 @@ extension Model {
         return facts.apps[purchase.bundleID]?.reports ?? false
     }
 
-    /// Returns true if the catalog had the product all the time. Workers do not finish a product whose kind is unknown.
+    /// Returns true if the catalog had the product all the time. Workers finish no purchase of a product whose kind is
+    /// unknown.
     private func isOfKnownKind(_ id: String) -> Bool {
         guard let purchase = facts.purchases[id], let app = facts.apps[purchase.bundleID] else { return false }
         return app.status(purchase.productID) == .active && !app.changed.contains(purchase.productID)
     }
 
-    /// Returns true if something else may change what workers report: a refund, an operator, an erasure, or Apple.
+    /// Returns true if a refund, an operator, an erasure or Apple may change the workers' reports about the purchase.
     private func isDisturbed(_ id: String) -> Bool {
         guard let purchase = facts.purchases[id] else { return true }
         return isUnknown(id) || isRefunded(purchase.goods) || !refunds(of: purchase).isEmpty

@@ -17,8 +17,8 @@ extension Model {
         }
     }
 
-    /// Checks that all copies of an event have equal JSON and equal keys. After a restore only the effect must be
-    /// equal, because another player may come first, and Apple's data may have changed.
+    /// Checks that all copies of an event have equal JSON and equal keys. After a restore only `Event.effect` must be
+    /// equal, because another player may come first this time, and Apple's data may have changed.
     func contents() -> [Difference] {
         var first: [String: Event] = [:]
         var found: [Difference] = []
@@ -27,10 +27,12 @@ extension Model {
                 first[event.id] = event
                 continue
             }
-            // A worker makes a lost decision again. Other submissions may come before it this time.
+            // The worker decides a submission again if the database lost the decision. Other submissions may come first
+            // this time, so the answer may differ.
             let isAnswer = ["receipt.rejected", "receipt.held"].contains(event.type)
             if facts.conditions.wasPutBack && isAnswer { continue }
-            // Nobody repeats a lost order. A later revocation has its own revision, and so its own event id.
+            // No worker repeats an operator's order that the restore lost. A later revocation has a new revision, and
+            // so a new event id.
             let subject = event.transaction ?? event.text("original_transaction_id") ?? ""
             let isRevocation = ["receipt.revoked", "receipt.reinstated"].contains(event.type)
             if facts.conditions.wasPutBack, erased.contains(family(of: subject)) { continue }
@@ -95,8 +97,8 @@ extension Model {
         }
     }
 
-    /// Checks that the grants of a player come in the order of the player's submissions. The contract promises that
-    /// while one worker has the partition and no submission waits ("Delivery").
+    /// Checks that the grants of a player come in the order of the player's submissions. The contract promises this
+    /// order while one worker has the partition and no submission waits ("Delivery").
     func order() -> [Difference] {
         let numbers = Dictionary(
             facts.submissions.enumerated().map { ($1.id, $0) }
@@ -115,8 +117,8 @@ extension Model {
     }
 
     /// Checks that the grants of one decision are sorted by purchase time and id, and that the answer comes after them
-    /// ("Events"). All events of a decision list the same transactions, and several holds of one submission may end in
-    /// the same millisecond, each by a decision of its own.
+    /// ("Events"). All events of a decision list the same transactions. This list tells apart several holds of one
+    /// submission that end in the same millisecond, each by a decision of its own.
     func orderOfGrants() -> [Difference] {
         var known: Set<String> = []
         var found: [Difference] = []
@@ -137,7 +139,8 @@ extension Model {
         return found
     }
 
-    /// Returns true if later submissions may be answered first, because this one may be parked, held or doubtful.
+    /// Returns true if the worker may answer later submissions first, because it may park, hold or doubt this
+    /// submission.
     private func isLeftBehind(_ submission: Submission) -> Bool {
         submission.form == .transactionID || submission.quality != .proven || submission.oddity != nil
             || !whole(submission).isEmpty

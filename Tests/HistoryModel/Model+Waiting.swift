@@ -1,7 +1,7 @@
 /// Judges purchases that must arrive though nobody submits them, and holds that must end.
 extension Model {
-    /// Checks that a renewal is delivered if Apple told it after the subscription had an owner, whatever the policy for
-    /// missed purchases is ("Purchases that nobody submitted").
+    /// Checks that workers grant a renewal that Apple reported after the subscription had an owner, whatever the policy
+    /// for missed purchases is ("Purchases that nobody submitted").
     func renewals() -> [Difference] {
         guard !facts.conditions.wasPutBack, facts.conditions.erased.isEmpty else { return [] }
         return facts.purchases.values.sorted { $0.id < $1.id }.compactMap { purchase in

@@ -1,7 +1,8 @@
-/// Judges whether a later answer to a submission contradicts its grant.
+/// Judges whether a later answer to a submission contradicts the submission's grant.
 extension Model {
-    /// Checks that no later rejection or hold of a submission lists a transaction that the submission won ("Events").
-    /// Skips histories with a restore, which may lose the grant, and with an erasure, which removes submission ids.
+    /// Checks that after the grant of a transaction no rejection or hold of the same submission lists the transaction
+    /// ("Events"). Skips histories with a restore, which may lose the grant, and with an erasure, which removes
+    /// submission ids.
     func winners() -> [Difference] {
         guard !facts.conditions.wasPutBack, facts.conditions.erased.isEmpty else { return [] }
         var known: Set<String> = []
@@ -26,7 +27,8 @@ extension Model {
         return found
     }
 
-    /// Returns true if all records with this id have the same proof. Otherwise the id names several submissions.
+    /// Returns true if all records with this submission id have the same proof. Otherwise the id names several
+    /// submissions.
     private func isOneProof(_ id: String) -> Bool {
         Set(submissions(id).map { "\($0.player) \($0.form) \($0.signedAt) \($0.holds)" }).count == 1
     }

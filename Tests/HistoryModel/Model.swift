@@ -40,7 +40,7 @@ public struct Model: Sendable {
             + (facts.conditions.isCalm ? order() : [])
     }
 
-    /// Returns the differences that may not even exist for a while between two steps. The workers must be idle.
+    /// Returns the differences that must not exist even between two steps of the history. The workers must be idle.
     public func differencesAtRest() -> [Difference] { ledger() + toldSubscriptions() }
 
     /// Returns true if the restore lost an operator's order about the transaction, or if an operator erased a player
@@ -62,8 +62,8 @@ public struct Model: Sendable {
     /// Returns the player in the grant event of the transaction; nil without such an event.
     func owner(of id: String) -> String? { granted[id]?.player }
 
-    /// Returns Apple's notifications of refunds of the purchase. A period may have two ids, whose notifications both
-    /// count.
+    /// Returns Apple's notifications of refunds of the purchase. A period may have two ids. The notifications about
+    /// both ids count.
     func refunds(of purchase: Purchase) -> [RefundWord] {
         guard purchase.kind == .autoRenewable else { return purchase.refunds }
         return copies(of: purchase.goods).flatMap(\.refunds)

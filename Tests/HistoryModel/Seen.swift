@@ -11,7 +11,7 @@ public struct Seen: Sendable {
     public var subscriptions: [String: SubscriptionFact] = [:]
     /// The committed offsets at several times of the history.
     public var commits: [CommitLook] = []
-    /// The times in which the worker must send Apple few requests or none.
+    /// The spans of time in which the worker must send Apple few requests or none.
     public var quiets: [Quiet] = []
     /// The transactions that workers finished at Apple.
     public var finished: Set<String> = []
@@ -34,7 +34,7 @@ public struct CommitLook: Sendable {
     }
 }
 
-/// A time in which Apple must get few requests or none.
+/// A span of time in which Apple must get few requests or none.
 public struct Quiet: Sendable {
     /// The reason for the limit, for people.
     public let cause: String
@@ -94,7 +94,7 @@ public struct Event: Sendable {
         "environment", "revision", "payload", "units", "revocation_percentage", "reason", "state",
     ]
 
-    /// The part of the event that must not change if a worker decides again after a restore.
+    /// The part of the event that must not change if a worker decides the submission again after a restore.
     var effect: JSONValue {
         guard case .object(let members) = json else { return json }
         return .object(members.filter { Self.effects.contains($0.name) })
@@ -140,7 +140,7 @@ public struct GrantRow: Sendable {
     public let product: String
     public let quantity: Int
     public let isInForce: Bool
-    /// The number of revoked units; nil if it is not to be judged.
+    /// The number of revoked units; nil if the model must not judge the number.
     public let revokedUnits: Int?
 
     public init(player: String, product: String, quantity: Int, isInForce: Bool, revokedUnits: Int? = nil) {
@@ -188,12 +188,12 @@ public struct Difference: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Difference {
-    /// - Parameter late: a submission that was not decided while other submissions failed.
+    /// - Parameter late: a submission that the worker did not decide while other submissions failed.
     public init(late: String) {
         self.init(.progress, "\(late) was not decided in 45 s, though Apple answers for it")
     }
 
-    /// - Parameter unquiet: the work that is not done after a minute and more.
+    /// - Parameter unquiet: the work that was still not done when the wait for idle workers ended.
     public init(unquiet: String) {
         self.init(.progress, "it is never done: \(unquiet)")
     }

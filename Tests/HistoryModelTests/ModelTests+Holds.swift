@@ -1,7 +1,7 @@
 import HistoryModel
 import Testing
 
-/// Tests of disputes' winners, learnt tokens, refused holds and events after a restore of the database.
+/// Tests of repeated answers, tokens that the worker learnt, refused holds, and events after a restore of the database.
 extension ModelTests {
     /// Returns an answer about one transaction.
     private func answer(
@@ -21,7 +21,7 @@ extension ModelTests {
 
     private func at(_ time: String) -> String { #","occurred_at":"2026-01-01T00:00:\#(time)Z""# }
 
-    @Test("the model requires a repeated submission to be answered with its grant, even after a refund")
+    @Test("if a granted submission comes again, the model requires the grant as its answer, even after a refund")
     func winner() throws {
         var facts = facts()
         facts.purchases["1"]?.refunds = [RefundWord(signedAt: 1_100_000, thousandths: 100_000, isDelivered: true)]
@@ -39,7 +39,7 @@ extension ModelTests {
         #expect(rules(facts, [granted, revoked, refused], rows).isEmpty)
     }
 
-    @Test("after a restore, the model requires an event decided since to be the newest, even if an order was lost")
+    @Test("after a restore, the model requires a new event to be the newest, even if the restore lost an order")
     func newestSincePutBack() throws {
         var facts = facts()
         facts.conditions.wasPutBack = true
@@ -57,7 +57,7 @@ extension ModelTests {
         #expect(rules(facts, events + [above], ["1": row(isInForce: false)]).isEmpty)
     }
 
-    @Test("the model reports a revocation with two contents, even if an order was lost")
+    @Test("the model reports a revocation with two contents, even if the restore lost an operator's order")
     func revocationOfLostOrder() throws {
         var facts = facts()
         facts.conditions.wasPutBack = true
@@ -94,14 +94,14 @@ extension ModelTests {
         return rules(facts, [answered, held], isGranted ? ["2": row("ben")] : [:])
     }
 
-    @Test("the model lets a token dispute a purchase only if a grant taught it and the app requires tokens")
+    @Test("the model allows a dispute over a token only if a grant showed the token and the app requires tokens")
     func learntTokens() throws {
         #expect(try disputed(isGranted: true, isRequired: true).isEmpty)
         #expect(try disputed(isGranted: false, isRequired: true) == [.answeredRightly, .paidArrives])
         #expect(try disputed(isGranted: true, isRequired: false) == [.answeredRightly, .paidArrives])
     }
 
-    @Test("once another player's hold is refused, the model requires an announced purchase to reach its token's player")
+    @Test("if another player's hold is refused, the model requires an announced purchase to go to its token's player")
     func refusedHold() throws {
         var facts = facts()
         facts.apps[Self.app]?.missed = .grant
@@ -117,7 +117,7 @@ extension ModelTests {
         #expect(rules(facts, [held, refused], [:]) == [.paidArrives])
         let granted = try event("receipt.granted", "1", id: "e1", of: "apple-1", members: #","source":"notification""#)
         #expect(rules(facts, [held, refused, granted], ["1": row()]).isEmpty)
-        // Anna submits after the refusal. The refusal is remembered only for ben.
+        // Anna submits after the refusal. The worker remembers the refusal only for ben.
         facts.apps[Self.app]?.accounts = [:]
         facts.submissions.append(submission("s2", by: "anna", of: ["1"], offset: 1))
         #expect(rules(facts, [held, refused], [:]).contains(.paidArrives))

@@ -27,7 +27,7 @@ extension ModelTests {
 
     private static let delivered = ConsumptionAnswer(isDelivered: true, percentage: nil)
 
-    @Test("the model requires a granted purchase to be finished at Apple, and no other one")
+    @Test("the model requires workers to finish granted purchases at Apple, and no other purchases")
     func finishes() throws {
         #expect(try reported().isEmpty)
         #expect(try reported(finished: []) == [.reports])
@@ -36,14 +36,14 @@ extension ModelTests {
         #expect(try reported(finished: [], answers: [], reports: false).isEmpty)
     }
 
-    @Test("the model requires one refund.requested for each request, to the owner")
+    @Test("the model requires one refund.requested event for each refund request, for the purchase's owner")
     func refundRequests() throws {
         #expect(try reported(told: []) == [.reports])
         #expect(try reported(told: ["ben"]) == [.reports])
         #expect(try reported(told: ["anna", "anna"]) == [.reports])
     }
 
-    @Test("the model requires that Apple, which asked, hears of the delivery, and hears nothing false")
+    @Test("if Apple asks about a refund, the model requires an answer that reports the delivery, and nothing false")
     func consumptionAnswers() throws {
         #expect(try reported(answers: []) == [.reports])
         #expect(try reported(answers: [ConsumptionAnswer(isDelivered: false, percentage: nil)]) == [.reports])
@@ -52,7 +52,7 @@ extension ModelTests {
         #expect(try reported(finished: [], reports: false) == [.reports])
     }
 
-    @Test("the model requires the grant of an expired period if a notification had named its grace period")
+    @Test("if a notification named a grace period, the model requires the grant of the expired period")
     func knownGrace() throws {
         var facts = facts()
         facts.purchases["1"] = period("1", line: "line 1")
@@ -66,7 +66,7 @@ extension ModelTests {
         #expect(!rules(facts, [], [:]).contains(.paidArrives))
     }
 
-    @Test("the model lets an id be refused that Apple denied in eight tries, and no sooner", arguments: [15, 16])
+    @Test("the model lets a worker reject an id only after Apple denied the id in eight tries", arguments: [15, 16])
     func deniedID(requests: Int) throws {
         var facts = facts()
         facts.apps[Self.app]?.hasServerAPI = true

@@ -3,7 +3,7 @@ import Testing
 
 /// Tests of renewals that nobody submits, of daily limits that end, and of the ledger between two steps.
 extension ModelTests {
-    @Test("the model requires a renewal that Apple told after the first period was granted")
+    @Test("the model requires the grant of a renewal that Apple reported after the first period was granted")
     func renewal() throws {
         var facts = facts()
         facts.apps[Self.app]?.followsRenewals = true
@@ -18,7 +18,7 @@ extension ModelTests {
         #expect(rules(facts, [granted], ["1": row]).isEmpty)
     }
 
-    @Test("the model requires the end of a daily limit to end its holds")
+    @Test("when a daily limit ends, the model requires the limit's holds to end")
     func dailyLimit() throws {
         var facts = facts()
         facts.apps[Self.app]?.limited = [Self.gems]

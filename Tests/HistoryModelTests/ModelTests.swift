@@ -2,7 +2,7 @@ import Foundation
 import HistoryModel
 import Testing
 
-/// These tests break each rule, because a model that never complains would accept every history.
+/// These tests break each rule, because a model that never reports a difference would accept every history.
 @Suite("The model of the contract")
 struct ModelTests {
     static let app = "com.example.app"
@@ -90,7 +90,7 @@ struct ModelTests {
         #expect(rules(facts(), [], ["1": row()]).contains(.ledger))
     }
 
-    @Test("the model reports one event id with two contents, which differ in one member")
+    @Test("the model reports two contents of one event id, even if they differ in one member only")
     func contents() throws {
         let events = [
             try event("receipt.granted", "1", id: "e1"),
@@ -118,7 +118,8 @@ struct ModelTests {
         #expect(rules(facts(), [invented], ["2": row()]).contains(.grantsAreEarned))
     }
 
-    /// Returns the broken rules when anna has the purchase without its token and ben, with `token`, gets `verdict`.
+    /// Returns the broken rules if anna got the purchase without sending its token, and ben, who sends `token`, gets
+    /// `verdict`.
     private func answer(_ verdict: String, token: String?) throws -> Set<Difference.Rule> {
         var facts = facts()
         facts.purchases["1"]?.token = "t"
@@ -136,7 +137,7 @@ struct ModelTests {
         return rules(facts, [try event("receipt.granted", "1", id: "e1"), answer], ["1": row()])
     }
 
-    @Test("the model requires a dispute where the submission has the purchase's token, and nowhere else")
+    @Test("the model requires a dispute if the submission has the purchase's token, and allows no other dispute")
     func disputes() throws {
         #expect(try !answer("held ownership_disputed", token: "t").contains(.answeredRightly))
         #expect(try answer("rejected owned_by_other_player", token: "t").contains(.answeredRightly))
@@ -144,7 +145,7 @@ struct ModelTests {
         #expect(try !answer("rejected owned_by_other_player", token: nil).contains(.answeredRightly))
     }
 
-    @Test("the model lets a listed purchase be refused only if the receipt's purchase may be held for another player")
+    @Test("the model lets a worker reject a listed purchase only if another player may hold the receipt's purchase")
     func receiptOfAnother() throws {
         for isHeld in [true, false] {
             var facts = facts()
@@ -200,7 +201,7 @@ struct ModelTests {
         #expect(rules(facts, events, ["1": row(isInForce: false)]) == (told == 7 ? [] : [.refunds]))
     }
 
-    @Test("the model reports a decision's grants out of order, and a subscription's state that no event has")
+    @Test("the model reports grants of one decision out of order, and a subscription row that differs from its event")
     func orderAndSubscriptions() throws {
         let rows = ["1": row(), "2": row()]
         let grants = [

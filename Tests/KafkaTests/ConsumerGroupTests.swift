@@ -1,11 +1,11 @@
 import Kafka
 import Testing
 
-/// The mock cluster takes 3 s for each join, and `session.timeout.ms` less 1 s for each join of a known group.
+/// The mock cluster takes 3 s for the first join of a group, and `session.timeout.ms` less 1 s for a later join.
 @Suite("Kafka consumer groups", .serialized)
 struct ConsumerGroupTests {
 
-    /// A record of the handlers' calls, in order.
+    /// The calls of the handlers, in order.
     private final class Journal {
         var assigned: [TopicPartition] = []
         var revoked: [TopicPartition] = []
@@ -57,7 +57,8 @@ struct ConsumerGroupTests {
         }
     }
 
-    @Test("The assign handler's offset overrides the committed offset, and a fenced commit loses the partitions")
+    @Test(
+        "The assign handler's offset overrides the committed offset, and after a fenced commit the partitions are lost")
     func overrideAndFence() async throws {
         let cluster = try MockCluster(topics: ["t": 2])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
@@ -93,7 +94,7 @@ struct ConsumerGroupTests {
         }
     }
 
-    @Test("A member that is dropped unclosed ends as in a crash: no handler is called and nothing committed")
+    @Test("A member that is dropped without a close calls no handler and commits no offset, as in a crash")
     func dropped() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
@@ -115,7 +116,8 @@ struct ConsumerGroupTests {
     }
 
     @Test(
-        "A close with a limit does not wait for a broker that is away, and calls no handler", .timeLimit(.minutes(1)))
+        "A close with a time limit does not wait for an unreachable broker, and calls no handler",
+        .timeLimit(.minutes(1)))
     func closeWithoutBroker() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)

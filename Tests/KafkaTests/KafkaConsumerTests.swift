@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-/// Reads assigned partitions without a join of a group, which would take the mock cluster 3 s.
+/// The consumers get their partitions by `assign`. A join of a group would take the mock cluster 3 s.
 @Suite("Kafka consumer of assigned partitions", .serialized)
 struct KafkaConsumerTests {
     private static let partition = TopicPartition(topic: "t", partition: 0)
@@ -24,7 +24,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("Assigned partitions are read from the given offsets to their end")
+    @Test("The consumer reads each assigned partition from the given offset to the partition's end")
     func assign() async throws {
         try await withConsumer(["enable.partition.eof": "true"]) { consumer, _ in
             try consumer.assign([Self.partition: 7, TopicPartition(topic: "t", partition: 1): -2])
@@ -54,13 +54,14 @@ struct KafkaConsumerTests {
             }
             let (before, at) = (try offsets(milliseconds), try offsets(0))
             #expect(before == at)
-            // The mock cluster distinguishes the special timestamps from a time.
+            // `watermarks` looks up the special timestamps, so this shows that the mock cluster distinguishes them from
+            // a time.
             let marks = try consumer.watermarks(Self.partition, timeoutMilliseconds: 10_000)
             #expect(marks.low == 0 && marks.high == 10)
         }
     }
 
-    @Test("A paused partition gives nothing, and after resuming continues where it was")
+    @Test("A paused partition gives no record, and a resumed partition continues at its next record")
     func pauseAndResume() async throws {
         try await withConsumer { consumer, cluster in
             let other = TopicPartition(topic: "t", partition: 1)
@@ -115,7 +116,7 @@ struct KafkaConsumerTests {
     }
 
     @Test(
-        "A coordinator's refusal of a commit is thrown with its code",
+        "If the coordinator refuses a commit, the commit throws the coordinator's error code",
         arguments: [("ILLEGAL_GENERATION", Int32(22)), ("UNKNOWN_MEMBER_ID", 25), ("TOPIC_AUTHORIZATION_FAILED", 29)])
     func refusedCommit(name: String, code: Int32) async throws {
         try await withConsumer { consumer, cluster in
@@ -131,7 +132,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("The broker tells the watermarks, and after a fetch the consumer keeps the high one")
+    @Test("The consumer asks the broker for both watermarks, and after a fetch has the high watermark cached")
     func watermarks() async throws {
         try await withConsumer { consumer, _ in
             let (low, high) = try consumer.watermarks(Self.partition, timeoutMilliseconds: 10_000)
@@ -210,7 +211,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("A closed consumer polls nothing, and its commits throw")
+    @Test("A closed consumer polls no record, and its commits throw")
     func closed() async throws {
         try await withConsumer { consumer, _ in
             try consumer.assign([Self.partition: 0])

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Kafka producer", .serialized)
 struct KafkaProducerTests {
-    @Test("Each record is reported exactly once, also from many threads at once")
+    @Test("Each record's delivery is reported exactly once, even if many threads produce at once")
     func reportedOnce() async throws {
         let cluster = try MockCluster(topics: ["t": 4])
         let producer = try KafkaProducer(properties: properties(cluster, ["linger.ms": "5"]), log: quiet)
@@ -110,7 +110,7 @@ struct KafkaProducerTests {
         try await blocking { cluster.close() }
     }
 
-    @Test("A record that is too large is refused at once, and its closure not called")
+    @Test("A record that is too large is refused at once, and its delivery closure is not called")
     func tooLarge() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let producer = try KafkaProducer(properties: properties(cluster, ["message.max.bytes": "1000"]), log: quiet)
@@ -153,14 +153,16 @@ struct KafkaProducerTests {
         }
     }
 
-    @Test("A topic that is named at the start is known before its first record", .timeLimit(.minutes(1)))
+    @Test(
+        "A producer learns the topics that it is given at its start before it sends a record",
+        .timeLimit(.minutes(1)))
     func learntTopic() async throws {
         let cluster = try MockCluster(topics: ["t": 3])
         let (lines, log) = AsyncStream.makeStream(of: KafkaLogLine.self)
         let producer = try KafkaProducer(properties: properties(cluster, ["debug": "topic"]), topics: ["t"]) {
             log.yield($0)
         }
-        // The producer has sent no record: without the argument `topics`, librdkafka would never ask about the topic.
+        // The producer has sent no record. Without the argument `topics`, librdkafka would never ask about the topic.
         for await line in lines where line.facility == "PARTCNT" && line.message.contains("from 0 to 3") { break }
         #expect(try await producer.send(ProducerRecord(topic: "t", partition: 2, value: [1])).offset == 0)
         try await blocking {
@@ -169,7 +171,7 @@ struct KafkaProducerTests {
         }
     }
 
-    @Test("A record produced while the broker is down is delivered once it is up, and the outage is logged")
+    @Test("A record produced while the broker is down is delivered once the broker is up, and the outage is logged")
     func outage() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let (lines, log) = AsyncStream.makeStream(of: KafkaLogLine.self)
@@ -186,7 +188,7 @@ struct KafkaProducerTests {
         }
     }
 
-    @Test("A broker's refusal of a record is its delivery's error")
+    @Test("If a broker refuses a record, `send` throws the broker's error")
     func brokerRefusal() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)

@@ -35,7 +35,7 @@ struct KafkaPropertiesTests {
         #expect(properties.faults().map(\.name) == ["linger.ms", "nonsense"])
     }
 
-    @Test("A property set again replaces the value in its place, and nil removes it")
+    @Test("A property that is set again keeps its place and gets the new value, and nil removes the property")
     func subscripting() {
         var properties = KafkaProperties([("a", "1"), ("b", "2"), ("a", "3")])
         #expect(properties.pairs.map(\.name) == ["a", "b"])
@@ -69,7 +69,7 @@ struct KafkaPropertiesTests {
         [("session.timeout.ms", "10000"), ("max.poll.interval.ms", "5000")],
     ]
 
-    @Test("Settings that librdkafka refuses at a client's start are an error, for each kind of client and at each try")
+    @Test("If librdkafka refuses a client's properties, each kind of client throws at its start, at every try")
     func refusedClients() {
         for pairs in Self.refused.prefix(2) {
             let properties = KafkaProperties(pairs + [("group.id", "g"), ("bootstrap.servers", "127.0.0.1:1")])
@@ -90,7 +90,7 @@ struct KafkaPropertiesTests {
         #expect(throws: Never.self) { try KafkaConsumer(properties: sound, log: quiet).abandon() }
     }
 
-    @Test("librdkafka's objections to settings are found before a client is made")
+    @Test("librdkafka's objections to properties are found before a client is made")
     func refusals() {
         for pairs in Self.refused {
             let properties = KafkaProperties(pairs)

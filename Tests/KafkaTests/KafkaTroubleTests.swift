@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Descriptions of trouble with brokers")
 struct KafkaTroubleTests {
-    @Test("a log line and an event of one trouble give the same words, without librdkafka's times and counts")
+    @Test("a log line and an event about the same trouble give the same words, without librdkafka's times and counts")
     func sameWords() {
         let words = "SSL handshake failed: error:0A000086:SSL routines::certificate verify failed"
         let advice = ": broker certificate could not be verified, verify that ssl.ca.location is correctly configured"
@@ -22,7 +22,7 @@ struct KafkaTroubleTests {
         #expect(KafkaTrouble(event) == expected)
     }
 
-    @Test("a coordinator's trouble names its broker; a line about no broker is no trouble")
+    @Test("trouble with a coordinator names the broker; a line about no particular broker is no trouble")
     func others() {
         let coordinator = KafkaLogLine(
             level: 3, facility: "FAIL",
@@ -81,7 +81,8 @@ struct KafkaTroubleTests {
         }
     }
 
-    @Test("a client without a log-in at a port that requires it is told that the port may want a log-in")
+    @Test(
+        "if a client without a log-in uses a port that requires one, the trouble says that the port may want a log-in")
     func logInMissing() async throws {
         let broker = try await RefusingBroker.start(mechanisms: ["PLAIN"])
         let recorder = TroubleRecorder()
@@ -174,7 +175,7 @@ struct KafkaTroubleTests {
         try await scram.shutdown()
     }
 
-    @Test("a broker's first answer after its trouble is logged, once", .timeLimit(.minutes(1)))
+    @Test("when a broker answers again after trouble, one log line says so", .timeLimit(.minutes(1)))
     func answersAgain() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let lines = Shared<[KafkaLogLine]>([])
@@ -187,7 +188,8 @@ struct KafkaTroubleTests {
         func count(_ facility: String) -> Int { lines.value.count { $0.facility == facility } }
         #expect(count("ANSWER") == 0)
         cluster.setBrokerDown(1)
-        // librdkafka logs the end of a connection as a notice. A refused connection is trouble.
+        // librdkafka logs the end of a connection as a notice. The test waits for a refused connection, which is
+        // trouble.
         _ = await told.first { KafkaTrouble($0) != nil }
         cluster.setBrokerUp(1)
         _ = try await producer.send(ProducerRecord(topic: "t", partition: 0, value: [2]))

@@ -2,8 +2,8 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// Runs blocking code on a thread of its own: the cooperative pool has as many threads as cores, and other tests need
-/// them.
+/// Runs blocking code on a thread of its own. The cooperative pool has only as many threads as cores, and other tests
+/// need these threads.
 func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { waiting in
         Thread.detachNewThread { waiting.resume(with: Result(catching: body)) }
@@ -22,7 +22,8 @@ func properties(_ cluster: MockCluster, _ more: KeyValuePairs<String, String> = 
     return properties
 }
 
-/// Returns the properties of a consumer that commits by hand and begins at the beginning.
+/// Returns the properties of a consumer that commits no offset by itself. Without a committed offset, the consumer
+/// starts at the earliest record.
 func consumerProperties(
     _ cluster: MockCluster, group: String = "readers", _ more: KeyValuePairs<String, String> = [:]
 ) -> KafkaProperties {
@@ -39,7 +40,7 @@ func consumerProperties(
 let quiet: @Sendable (KafkaLogLine) -> Void = { _ in }
 
 extension KafkaConsumer {
-    /// Polls until the closure returns a value. Throws if it returns none within 20 s.
+    /// Polls until the closure returns a value. Throws `TimedOut` if the closure returns nil for 20 s.
     func poll<Value>(until answer: (Polled?) throws -> Value?) throws -> Value {
         let deadline = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < deadline {

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Kafka
 
-@Suite("How late librdkafka's threads may be woken")
+@Suite("The timer slack of librdkafka's threads")
 struct ThreadSlackTests {
-    /// Returns the timer slack in nanoseconds of this process's threads with this name; nil if the kernel does not show
-    /// a thread's slack to other threads.
+    /// Returns the timer slack of this process's threads with this name, in nanoseconds. Returns nil if the kernel does
+    /// not show a thread's slack to other threads.
     private static func slacks(ofThreads name: String) -> [UInt]? {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
         var found: [UInt] = []
@@ -36,7 +36,7 @@ struct ThreadSlackTests {
             let consumer = try KafkaConsumer(properties: consumerProperties(cluster), log: quiet)
             defer { consumer.abandon() }
             try consumer.assign([TopicPartition(topic: "t", partition: 0): 0])
-            // The client fetches, so the broker threads run that the main thread started.
+            // The client fetches, so the main thread has started its broker threads.
             _ = try consumer.metadata(timeoutMilliseconds: 5_000)
             let main = try #require(Self.slacks(ofThreads: "rdk:main"))
             #expect(main.contains(ThreadSlack.mainNanoseconds), "\(main)")

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("The limit on unpacked answers")
 struct UnpackingLimitTests {
-    /// Sends batches of one record each with these megabytes of blanks, which the codec packs to some kilobytes.
-    /// Returns the consumer's results.
+    /// Sends a batch for each size, with one record of so many MiB of blanks. The codec packs the blanks to some
+    /// kilobytes. Returns the consumer's results.
     private func read(_ codec: String, megabytes: [Int]) async throws -> [String] {
         let cluster = try MockCluster(topics: ["t": 1])
         let producer = try KafkaProducer(

@@ -23,7 +23,7 @@ struct AccountTokenTests {
             tokenUse: use, risk: RiskThresholds())
     }
 
-    /// The outcome in words such as `held ownership_disputed shared_token`.
+    /// Returns the outcome in words such as `held ownership_disputed shared_token`.
     private func words(_ outcome: RecordedOutcome) -> String {
         guard let event = outcome.events.last else { return "nothing" }
         let words = [event.kind.rawValue.split(separator: ".").last.map(String.init), event.reason?.rawValue]
@@ -37,7 +37,7 @@ struct AccountTokenTests {
         #expect(words(try await one.record(decision(1, player: "buyer"))) == "granted")
         #expect(words(try await other.record(decision(2, player: "thief"))) == "held ownership_disputed shared_token")
         #expect(words(try await one.record(decision(3, player: "cousin", use: .signals))) == "granted shared_token")
-        // The disputed submission claimed nothing.
+        // The disputed submission made no claim.
         #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'thief'") == 0)
         #expect(words(try await one.record(decision(2, player: "buyer"))) == "granted")
         #expect(try await database.number("SELECT count(*) FROM account_tokens WHERE player_id = 'buyer'") == 1)
@@ -73,7 +73,8 @@ struct AccountTokenTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("at the sixth player a token counts as a constant: this is reported once, and its disputed holds are granted")
+    @Test(
+        "at its sixth player a token counts as a constant, which is reported once, and its disputed holds are granted")
     func constant() async throws {
         let database = try await LedgerDatabase()
         let told = Mutex<[BundleID]>([])

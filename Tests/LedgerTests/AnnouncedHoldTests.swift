@@ -32,7 +32,7 @@ struct AnnouncedHoldTests {
         #expect(refused.rejected == 1)
     }
 
-    @Test("after an operator rejects the purchase's own player's hold, the purchase stays refused")
+    @Test("after an operator rejects the hold of the purchase's own player, the purchase stays refused")
     func refused() async throws {
         try await with(token: Subject.player) { subject, database in
             try await reject(in: database)

@@ -21,7 +21,7 @@ struct AnnouncedRaceTests {
         }
     }
 
-    @Test("a purchase is not set aside if it was granted, or leased by another worker, in the meantime")
+    @Test("a purchase that was granted, or leased by another worker, since its lease is not set aside")
     func setAside() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -48,7 +48,7 @@ struct AnnouncedRaceTests {
         await ledger.close()
     }
 
-    @Test("a record of a token's player, applied while the purchase is set unclaimed, makes the purchase due again")
+    @Test("a purchase is due again if its token's player is recorded while a delivery sets the purchase unclaimed")
     func word() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -66,7 +66,7 @@ struct AnnouncedRaceTests {
             PlayerAccount(
                 token: AccountTokenKey(bundleID: Sample.bundle, token: Subject.token), player: Subject.player),
             partition: 0, offset: 0, timestamp: Sample.noon)
-        // The record is applied in a session of its own, so that the test's session can see it wait for the lock.
+        // Another session applies the record, so that the test's session can see that session wait for the lock.
         let pool = LedgerDatabase.pool(database.uri, size: 1)
         let accounts = PostgresPlayerAccounts(pool: pool)
         async let told = accounts.apply([account])

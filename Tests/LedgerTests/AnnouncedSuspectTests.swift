@@ -34,13 +34,13 @@ struct AnnouncedSuspectTests {
         try await subject.announced.deliver([leased], under: Subject.catalog(), at: Sample.noon).map(\.inWords)
     }
 
-    /// Ends the leases by time, as if the worker had died.
+    /// Ends the leases by time, as the death of the worker would.
     private func die(_ database: LedgerDatabase) async throws {
         try await database.run(
             "UPDATE announced_purchases SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL")
     }
 
-    /// Returns the number of rows that no longer count leases or deaths.
+    /// Returns the number of rows without counted leases or deaths.
     private func unsuspected(_ database: LedgerDatabase) async throws -> Int {
         try await database.number(
             """
@@ -112,7 +112,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("an operator's retry has a crashed purchase delivered without suspicion, unless its evidence is gone")
+    @Test("an operator's retry delivers a crashed purchase without suspicion, unless its evidence is gone")
     func retry() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1003, in: subject)
@@ -142,7 +142,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("failed deliveries of a living worker raise no suspicion, and a delivery that ends clears earlier deaths")
+    @Test("failed deliveries of a living worker raise no suspicion, and the end of a delivery clears earlier deaths")
     func innocent() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1001, in: subject)
@@ -195,8 +195,8 @@ struct AnnouncedSuspectTests {
     func countedFirst() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1002, in: subject)
-            // The evidence of 1002 cannot be read, and the trigger makes storing that fail. This error comes after the
-            // lease, without ending the process.
+            // The evidence of 1002 cannot be read, and the trigger refuses to store that finding. This error comes
+            // after the lease, and does not end the process.
             try await database.run("UPDATE announced_purchases SET evidence = '{' WHERE transaction_id = '1002'")
             try await database.run(
                 """
@@ -209,7 +209,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("a purchase whose delivery fails for an unknown reason is put off, and the purchases beside it are delivered")
+    @Test("a purchase whose delivery fails for an unknown reason is put off, and others leased with it are delivered")
     func failing() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1003, in: subject)
@@ -226,7 +226,7 @@ struct AnnouncedSuspectTests {
                 """
             #expect(try await database.number(waiting) == 1)
             #expect(try await unsuspected(database) == 3)
-            // Delivered alone, the purchase throws its error, which reaches an operator.
+            // If the purchase is delivered alone, its error is thrown and reaches an operator.
             try await database.run("UPDATE announced_purchases SET due_at = now() WHERE state = 'waiting'")
             await #expect(throws: PostgresError.self) { try await subject.deliver() }
             try await database.run(

@@ -21,7 +21,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("a purchase with refused or unreadable data is unclaimed, and the purchases beside it are granted")
+    @Test("a purchase with refused or unreadable data is unclaimed, and the purchases leased with it are granted")
     func refusedData() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([
@@ -123,12 +123,12 @@ struct AnnouncedTests {
     @Test("only the newest purchases of unknown apps are kept, and none is dropped before a newer catalog judged it")
     func unknownApps() async throws {
         try await Subject.withPlayer { subject, database in
-            // This import has version 1, as the catalog that decides below.
+            // This import has version 1, the version of the catalog that decides below.
             try await database.run("INSERT INTO catalogs (document, sha256) VALUES ('first', sha256(''))")
             try await subject.enter(try (1000...1005).map { try Subject.told("\($0)", token: nil) })
             try await subject.endPatience()
             _ = try await subject.deliver()
-            // Purchase 1000 is the oldest, and the catalog has the app of 1005.
+            // Purchase 1000 is the oldest. The catalog has the app of 1005.
             try await database.run(
                 """
                 UPDATE announced_purchases
@@ -249,7 +249,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("inserts of grants and holds find announced purchases by an index in a table of 50,000 rows")
+    @Test("inserts of grants and holds use an index to find announced purchases in a table of 50,000 rows")
     func plan() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -275,7 +275,7 @@ struct AnnouncedTests {
         }
     }
 
-    /// Runs `body` again after a retriable error, as the worker's loops do after a deadlock.
+    /// Runs `body` again after each retriable error, as the worker's loops do after a deadlock.
     private func retrying<Value>(_ body: () async throws -> Value) async throws -> Value {
         while true {
             do { return try await body() } catch let error as PostgresError where error.kind == .retriable {}

@@ -20,8 +20,8 @@ struct AppleBudgetTests {
         #expect(lease.startsIn < 1)
     }
 
-    /// Sends as one replica that has more requests than the budget allows. Returns the times at which it sent, and the
-    /// seconds for which this machine stalled it.
+    /// Sends requests like a replica with more requests than the budget allows. Returns the times at which the replica
+    /// sent, and the seconds for which this machine stalled the replica.
     private static func send(
         _ scope: AppleScope, uri: String, seconds: Double, perSecond: Double
     ) async throws -> (times: [Double], stalled: Double) {
@@ -51,7 +51,7 @@ struct AppleBudgetTests {
         return (sent, stalled)
     }
 
-    @Test("busy replicas, two or one, send about 50 requests a second in any ten seconds")
+    @Test("two busy replicas together, or one alone, send about 50 requests a second in any ten seconds")
     func twoReplicas() async throws {
         let uri = try await LedgerDatabase().uri
         async let first = Self.send(Self.scope("both"), uri: uri, seconds: 11, perSecond: 50)
@@ -65,7 +65,7 @@ struct AppleBudgetTests {
             for start in stride(from: 0.0, through: 1.0, by: 0.1) {
                 let count = sent.filter { $0 >= start && $0 < start + 10 }.count
                 #expect(count <= 525)
-                // Requests that a replica could not send while the machine stalled are lost to the fleet.
+                // The fleet never sends the requests that a replica could not send while the machine stalled.
                 #expect(Double(count) >= 450 - stalled * 50)
             }
         }

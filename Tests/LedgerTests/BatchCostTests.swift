@@ -11,8 +11,8 @@ import Testing
 /// Counts a batch's cost for the database instead of timing it, so that one more round trip or row write fails a test.
 @Suite("The cost of a batch")
 struct BatchCostTests {
-    /// Returns the number of prepared statements that the session has run, without this one. It misses BEGIN, which
-    /// goes with the first statement of an SQL transaction.
+    /// Returns the number of prepared statements that the session has run, without this query. The number leaves out
+    /// BEGIN, which goes with the first statement of an SQL transaction.
     private static func runs(_ pool: PostgresPool) async throws -> Int {
         let runs = try await pool.run { session in
             try session.execute(
@@ -69,8 +69,8 @@ struct BatchCostTests {
         #expect(try await Self.runs(pool) - runs == 2 * batches)
         await ledger.close()
         await pool.close()
-        // A purchase writes a claim, a grant, an outcome and an outbox row, which is deleted again. A batch writes the
-        // partition's progress.
+        // A purchase writes a claim, a grant, an outcome and an outbox row, and then deletes the outbox row. A batch
+        // writes the partition's progress.
         let most = 100 * 5 + batches + 1
         var counted = 0
         // PostgreSQL adds a session's counts when the session ends.

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// The administration changes 6,500 rows, one page of rows per statement. A trigger fails each statement that changes
-/// more than 2,500 rows, as a statement timeout would.
+/// more than 2,500 rows, in the place of a statement timeout.
 @Suite("Changes of many waiting rows")
 struct BulkChangeTests {
     private static let rows = 6_500

@@ -4,13 +4,13 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-/// After an import, some replicas have the old catalog and some the new one for a while.
+/// Tests the time after an import, in which some replicas have the old catalog and some the new catalog.
 @Suite("Replicas with different catalogs on one database")
 struct CatalogVersionTests {
     private static let purchases = 40
 
-    /// Returns a submission's decision: a grant under the new catalog, which knows the product, and a hold under the
-    /// old one.
+    /// Returns a submission's decision. The new catalog knows the product, and grants the purchase. The old catalog
+    /// holds the purchase.
     private func decision(_ number: Int, catalog: Int64) -> PendingDecision {
         let purchase = Sample.purchase("\(1_000 + number)")
         let judged =
@@ -22,7 +22,7 @@ struct CatalogVersionTests {
             environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: catalog, traceparent: nil)
     }
 
-    @Test("each purchase is granted once, by the new catalog, and the old catalog leases none of its holds")
+    @Test("each purchase is granted once under the new catalog, and replicas with the old one lease none of its holds")
     func both() async throws {
         let database = try await LedgerDatabase()
         let (old, new) = (database.ledger(), database.ledger())
@@ -35,11 +35,11 @@ struct CatalogVersionTests {
         }
         var granted = outcomes.filter { $0.kind == .granted }.map(\.subject)
         let holds = PostgresHolds(pool: database.pool)
-        // For the old catalog, none of its own holds is outdated.
+        // The old catalog counts none of its own holds as outdated.
         #expect(try await holds.leaseDue(catalogVersion: 1, limit: 100).isEmpty)
         let outdated = try await holds.leaseDue(catalogVersion: 2, limit: 100)
         #expect(Set(outdated.map(\.transactionID)).union(granted).count == Self.purchases)
-        // A hold that the new catalog has judged and kept is no longer leased for the old catalog.
+        // Replicas with the old catalog no longer lease a hold that the new catalog has judged and kept.
         if let kept = outdated.first {
             try await holds.keepHeld([(hold: kept, reason: .retiredProduct)], catalogVersion: 2)
             #expect(try await holds.leaseDue(catalogVersion: 1, limit: 100).isEmpty)

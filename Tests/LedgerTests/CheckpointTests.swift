@@ -14,7 +14,7 @@ struct CheckpointTests {
         OffsetCheckpoint(nextOffset: offset, writer: writer, version: version)
     }
 
-    @Test("an unwritten partition has no checkpoint, and a write happens only if the row holds the expected checkpoint")
+    @Test("a new partition has no checkpoint, and a write succeeds only if the row holds the expected checkpoint")
     func compareAndSet() async throws {
         let checkpoints = Self.checkpoints(try await LedgerDatabase().pool)
         let before = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2])
@@ -41,7 +41,7 @@ struct CheckpointTests {
     }
 
     @Test(
-        "one of eight concurrent writers makes a checkpoint, the others get its row; no writer replaces a missing row"
+        "one of eight concurrent writers makes a checkpoint, the other writers get its row, none replaces a missing row"
     )
     func race() async throws {
         let database = try await LedgerDatabase()
@@ -63,7 +63,7 @@ struct CheckpointTests {
                 let winner = try #require(winners.first?.0)
                 #expect(results.count { $0.1.refused == [0: Self.row(winner, writer: winner)] } == 7)
             } else {
-                // The expected row does not exist, so no writer makes one.
+                // The expected row does not exist, so no writer makes a row.
                 #expect(results.allSatisfy { $0.1.refused == [0: nil] })
             }
         }

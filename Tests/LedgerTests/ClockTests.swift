@@ -4,7 +4,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-/// PostgreSQL's clock was two days ahead when these rows were written, and is right again.
+/// PostgreSQL's clock was two days ahead when these rows were written, and is right now.
 @Suite("Rows that were written while PostgreSQL's clock was ahead")
 struct ClockTests {
     @Test(
@@ -39,7 +39,7 @@ struct ClockTests {
         await store.close()
     }
 
-    @Test("a parked submission with a long delay by the right clock is not due early")
+    @Test("a parked submission with a long delay by a right clock is not due early")
     func longDelay() async throws {
         let database = try await LedgerDatabase()
         // An operator may set RETRY_DOUBT_SECONDS to a delay of days.

@@ -76,8 +76,8 @@ struct CommandPlanTests {
         ),
     ]
 
-    /// Returns the statement's plan if it reads a table whole, or nil. A statement that counts also has a branch for
-    /// all rows, which these parameters do not run.
+    /// Returns the statement's plan if the plan reads a table whole, otherwise nil. A counting statement also has a
+    /// branch for all rows, which these parameters do not run.
     private func wholeRead(
         by statement: (name: String, types: String, parameters: String), in database: LedgerDatabase
     ) async throws -> String? {
@@ -149,8 +149,8 @@ struct CommandPlanTests {
             let plan = try await wholeRead(by: statement, in: database)
             #expect(plan == nil, "\(statement.name)\n\(plan ?? "")")
         }
-        // The plan of a statement that calls a function does not show the function's own reads, so the test counts
-        // them.
+        // The plan of a statement that calls a function leaves out the function's reads, so the test counts these
+        // reads.
         for table in ["holds", "parked"] {
             let read = try await database.number(
                 """

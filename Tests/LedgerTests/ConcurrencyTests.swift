@@ -107,7 +107,7 @@ struct ConcurrencyTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("a record that two replicas decide at once has one answer")
+    @Test("a record that two replicas decide at the same time has one answer")
     func zombie() async throws {
         let database = try await LedgerDatabase()
         let ledgers = [database.ledger(), database.ledger()]
@@ -136,7 +136,9 @@ struct ConcurrencyTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("a backlog behind a batch that has to wait is written by another writer", .timeLimit(.minutes(1)))
+    @Test(
+        "while one writer's batch waits for a lock, another writer writes the queued decisions",
+        .timeLimit(.minutes(1)))
     func backlog() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger(writers: 2, backlog: 8)
@@ -162,7 +164,7 @@ struct ConcurrencyTests {
         await ledger.close()
     }
 
-    @Test("a record that is in flight twice in one batch has one answer")
+    @Test("a record that is in flight many times in one batch has one answer")
     func twiceInABatch() async throws {
         let ledger = try await LedgerDatabase().ledger()
         let decision = Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1)

@@ -70,8 +70,8 @@ struct ConnectionTroubleTests {
         async let outcomes = recordAll(Array(decisions[..<300]), in: ledger)
         server.stopServer(crashing: true)
         async let more = recordAll(Array(decisions[300...]), in: ledger)
-        // No decision can end while the server is away, so the ledger must notice. The test starts the server even if
-        // the ledger does not report it, because the decisions would wait for ever.
+        // No decision can end while the server is away, so the ledger must notice the loss. The test starts the server
+        // even if the ledger does not report the loss, because the decisions would wait for ever.
         try? await eventually("the ledger reports a lost connection") { lost.load(ordering: .relaxed) > 0 }
         let losses = lost.load(ordering: .relaxed)
         try server.startServer()
@@ -84,7 +84,7 @@ struct ConnectionTroubleTests {
         server.stop()
     }
 
-    @Test("a batch whose COMMIT gets no answer is looked up, and not written twice")
+    @Test("if a COMMIT gets no answer, the ledger looks the batch up, and does not write it twice")
     func lostCommitAnswers() async throws {
         let server = try EmbeddedPostgres.start(durable: false)
         let database = try await LedgerDatabase(server: server)

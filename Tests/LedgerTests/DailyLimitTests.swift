@@ -32,10 +32,10 @@ struct DailyLimitTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    /// Both ledgers read the day's grants before either has committed. The second waits for the first one's lock, and
-    /// counts after that.
+    /// Both ledgers read the day's grants before either ledger has committed. The second ledger waits for the lock of
+    /// the first, and then counts.
     @Test(
-        "a limit holds across replicas whatever the database's default isolation is",
+        "a limit holds across replicas under every default isolation of the database",
         arguments: ["read committed", "repeatable read", "serializable"])
     func isolation(level: String) async throws {
         let database = try await LedgerDatabase()
@@ -46,7 +46,7 @@ struct DailyLimitTests {
             END $$
             """)
         let ledgers = [database.ledger(), database.ledger()]
-        // A second session blocks every INSERT into grants until the test's session releases the advisory lock.
+        // Another session blocks every INSERT into grants until the test's session releases the advisory lock.
         try await database.run("SELECT pg_advisory_lock(1)")
         async let lock: Void = LedgerDatabase.pool(database.uri, size: 1).run { session in
             try session.run(
@@ -134,7 +134,7 @@ struct DailyLimitTests {
         await ledger.close()
     }
 
-    @Test("batches that check many limits in opposite orders at once have all their purchases granted")
+    @Test("batches that check many limits in opposite orders at once get all their purchases granted")
     func oppositeOrders() async throws {
         let database = try await LedgerDatabase()
         let one = database.ledger()

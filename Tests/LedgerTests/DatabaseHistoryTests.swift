@@ -24,7 +24,7 @@ struct DatabaseHistoryTests {
         let store = PostgresParking(pool: database.pool)
         let decision = Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1)
         #expect(try await ledger.settle(decision).history == here)
-        // The submission was decided above, so the ledger reads its stored answer.
+        // The ledger decided the submission above, so it now reads its stored answer.
         #expect(try await ledger.settle(decision).history == here)
         let recalled = try await ledger.recollect(Sample.query(for: decision))
         #expect(recalled.history == here && recalled.value != .nothing)
@@ -42,7 +42,7 @@ struct DatabaseHistoryTests {
         await ledger.close()
     }
 
-    @Test("a session keeps the history, and works it out again after RESET ALL or a rolled-back transaction")
+    @Test("a session keeps the history, and determines it again after RESET ALL or a rolled-back SQL transaction")
     func kept() async throws {
         struct Stop: Error {}
         let database = try await LedgerDatabase()
@@ -70,7 +70,7 @@ struct DatabaseHistoryTests {
         }
     }
 
-    /// The pool keeps the session that it opened on the standby, where no session can write.
+    /// The pool keeps the session that it opened on the standby. No session can write on a standby.
     @Test("a session that was opened on a standby names the new history after the standby is promoted")
     func promotion() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("promoted-\(UUID().uuidString)")

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Ledger
 
-/// The database was restored to an earlier state, so the game may have goods of a grant that the database lost.
-@Suite("Records that are decided again after the database fell back")
+/// The database was restored to an earlier state. The game may have handed out goods of a grant that the database lost.
+@Suite("Records that a worker decides again after the database fell back")
 struct DecidedAgainTests {
     private func decision(
         _ purchase: StorePurchase, _ kind: ProductKind = .consumable, offset: Int64, player: String = "player-1",
@@ -19,7 +19,7 @@ struct DecidedAgainTests {
     }
 
     @Test(
-        "a refunded purchase is granted and revoked at once, whether a notification or its own answer shows the refund"
+        "a refunded purchase is granted and revoked at once, whether a notification or Apple's answer shows the refund"
     )
     func refunded() async throws {
         let database = try await LedgerDatabase()
@@ -116,7 +116,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a non-consumable that is granted and revoked at once is granted when it is bought again")
+    @Test("a non-consumable that was granted and revoked at once is granted when the player buys it again")
     func nonConsumable() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -156,7 +156,7 @@ struct DecidedAgainTests {
             try await database.number(
                 "SELECT count(*) FROM grants WHERE revoked_at IS NULL AND transaction_id = '1001'")
                 == 1)
-        // Each period of a subscription also has a claim, which this count leaves out.
+        // This count leaves out the claims of a subscription's periods.
         let claimed = try await database.number(
             "SELECT count(*) FROM claims WHERE granted_transaction_id = '1001' AND original_transaction_id NOT LIKE 'period %'"
         )
@@ -165,7 +165,7 @@ struct DecidedAgainTests {
     }
 
     @Test(
-        "a refunded announced purchase, even if refused before, is granted and revoked if signed before the fall-back"
+        "a refunded announced purchase is granted and revoked if Apple signed it before the fall-back, even if refused"
     )
     func announced() async throws {
         let database = try await LedgerDatabase()
@@ -226,7 +226,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a parked submission counts as decided again if its record's offset and time are among the lost decisions")
+    @Test("a parked submission counts as decided again if the lost decisions include its record's offset and time")
     func parked() async throws {
         try await withParking { database, store in
             let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
@@ -235,7 +235,7 @@ struct DecidedAgainTests {
             let leased = try await store.leaseDue(limit: 10)
             #expect(leased.map { [$0.position.offset: $0.isDecidedAgain] } == [[11: true], [12: false]])
             for one in leased { try await store.endLease(of: one) }
-            // Records of a recreated topic have offsets as low as the lost ones, but later timestamps.
+            // Records of a recreated topic have offsets as low as the lost offsets, but later timestamps.
             let lost = LostDecisions(belowOffset: 12, noticedAt: Sample.noon)
             for milliseconds in [0, 1] {
                 let sentAt = lost.noticedAt.adding(milliseconds: LostDecisions.clockMargin + Int64(milliseconds))
@@ -250,7 +250,7 @@ struct DecidedAgainTests {
     }
 
     @Test(
-        "a subscription's revisions continue above all that a lost state may have published, even after a second loss"
+        "a subscription's revisions continue above all that the lost state may have published, even after a second loss"
     )
     func revisions() async throws {
         let database = try await LedgerDatabase()
@@ -263,7 +263,7 @@ struct DecidedAgainTests {
         #expect(try await database.number(revision) == 2)
         let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
         try await checkpoints.keepDecidedAgain([0: 3], topic: Sample.topic)
-        // The update stands for a minute that passes.
+        // The update moves the fall-back one minute into the past.
         let earlier = "fell_back_at = now() - interval '1 minute', revisions_above = revisions_above - 60"
         try await database.run("UPDATE subscriptions SET updated_at = now() - interval '2 minutes'")
         try await database.run("UPDATE offsets_decided_again SET \(earlier)")
@@ -274,7 +274,8 @@ struct DecidedAgainTests {
             changed.events.last?.eventID == OutcomeEvent.eventID(subscription: "1000", revision: first + 1))
         _ = try await subject.grant("1003", original: "1000", at: 90, offset: 4)
         #expect(try await database.number(revision) == Int(first) + 2)
-        // The database falls back a second time, with a lower offset: events since the first fall back are lost too.
+        // The database falls back a second time, with a lower offset. It loses the events since the first fall-back
+        // too.
         try await database.run("UPDATE subscriptions SET revision = 2, updated_at = now() - interval '2 minutes'")
         try await checkpoints.keepDecidedAgain([0: 2], topic: Sample.topic)
         let second = try await database.number(above)

@@ -14,7 +14,7 @@ struct DefaultOutcomesTests {
     private static let inDefault = "SELECT count(*) FROM outcomes_default"
     private static let apart = "SELECT count(*) FROM outcomes_apart"
     private static let now = Timestamp.current
-    /// SQL that drops tomorrow's partition and fills the default partition with more rows, decided an hour ago,
+    /// SQL that drops tomorrow's partition and fills the default partition. Its rows, decided an hour ago, are more
     /// than maintenance lets PostgreSQL read under a lock.
     private static let filled = """
         DO $$ BEGIN
@@ -34,7 +34,7 @@ struct DefaultOutcomesTests {
             .each([Sample.judged(Sample.purchase("\(1000 + offset)"))]), offset: offset, at: Self.now, sentAt: sentAt)
     }
 
-    @Test("outcomes of the last month and next days go to day partitions, and those of other days to outcomes_apart")
+    @Test("outcomes of the last month and the next days go to day partitions, and all others to outcomes_apart")
     func oldTopic() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -58,7 +58,8 @@ struct DefaultOutcomesTests {
         await ledger.close()
     }
 
-    @Test("a worker empties the default partition in slices, answers stay readable, and missing days are made again")
+    @Test(
+        "a worker empties the default partition in slices, answers stay readable, and missing days are made afterwards")
     func moved() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -95,7 +96,7 @@ struct DefaultOutcomesTests {
         #expect(try await database.number(Self.days) == partitions)
     }
 
-    @Test("outcomes stored apart from their day are pruned when their time is over, by an index")
+    @Test("outcomes stored apart from their day are pruned once they are old enough, by an index")
     func pruned() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.filled)

@@ -20,7 +20,8 @@ struct DisputedHoldTests {
             submission: "s-\(id)-\(player)", partition: partition, token: token)
     }
 
-    /// Holds each transaction for player "first", who has no account token, then for player "second", who has it.
+    /// Holds each transaction for player "first", who has no account token, then for player "second", who has the
+    /// token.
     private func hold(_ ids: String..., in ledger: PostgresLedger) async throws {
         for (index, id) in ids.enumerated() {
             let offset = Int64(10 * index)
@@ -35,7 +36,7 @@ struct DisputedHoldTests {
             .map { "\($0.transactionID) \($0.playerID)\($0.releasedAt == nil ? "" : " released")" }.sorted()
     }
 
-    @Test("an operator ends one player's hold and leaves the other's as it is")
+    @Test("an operator ends one player's hold and leaves the other player's hold unchanged")
     func oneOfTwo() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -50,14 +51,14 @@ struct DisputedHoldTests {
         #expect(refused.rejected == 1)
         #expect(try await held(database) == ["1 first", "1 second released", "2 second"])
         #expect(try await database.number("SELECT count(*) FROM refusals WHERE player_id <> 'first'") == 0)
-        // The rejection deleted the held submission whose last hold ended, and no other submission.
+        // The rejection deleted the one held submission whose last hold ended.
         #expect(try await database.number("SELECT count(*) FROM held_submissions") == 3)
         #expect(try await store.reject(HoldFilter(), by: "ann", at: Sample.noon).rejected == 3)
         #expect(try await held(database).isEmpty)
         await ledger.close()
     }
 
-    @Test("an operator's paged rejection ends all 250 disputed holds of one transaction that began at one time")
+    @Test("an operator's paged rejection ends all 250 disputed holds of one transaction, which began at the same time")
     func pages() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -115,7 +116,7 @@ struct DisputedHoldTests {
     }
 
     @Test(
-        "when two players submit a purchase at once on two replicas, one holds it, the other disputes it or is rejected"
+        "if two players submit a purchase at once on two replicas, one holds it, the other disputes it or is rejected"
     )
     func race() async throws {
         let database = try await LedgerDatabase()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Due times that a wrong clock put too far ahead")
 struct DueTimesTests {
-    @Test("due times are mended 1,000 at a time: at the first look, after a full batch at the next, else each minute")
+    @Test("wrong due times are corrected 1,000 at a time, at the next look after a full batch, otherwise once a minute")
     func pace() async throws {
         let database = try await LedgerDatabase()
         try await database.run("CREATE TABLE put_off (id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY, due float8)")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A database that is not UTF-8", .timeLimit(.minutes(2)))
 struct EncodingTests {
-    /// Returns a new empty database that has `encoding`.
+    /// Returns a new empty database with this encoding.
     private func database(_ encoding: String) async throws -> LedgerDatabase {
         let known = try await LedgerDatabase(isMigrated: false)
         let name = "encoded_\(encoding.lowercased())"
@@ -29,7 +29,7 @@ struct EncodingTests {
         #expect(try await database.number("SELECT count(*) FROM pg_class WHERE relname = 'schema_version'") == 0)
     }
 
-    @Test("a submission with characters that the database does not have is parked with the characters escaped")
+    @Test("a submission with characters that the database's encoding lacks is parked with the characters escaped")
     func parked() async throws {
         let database = try await database("LATIN2")
         try await database.run(Schema.script)

@@ -6,13 +6,13 @@ import Testing
 
 @testable import Ledger
 
-@Suite("A database that fell back while the worker runs on")
+@Suite("A database that falls back while a worker runs")
 struct FallBackWatchTests {
     private static let endSessions = """
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
         """
 
-    @Test("a new connection to a database that lost the last decision decides nothing until the losses are known")
+    @Test("after a new connection shows a lost decision, the ledger decides nothing until the losses are known")
     func lostDecision() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -21,7 +21,7 @@ struct FallBackWatchTests {
         _ = try await ledger.record(Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "a", offset: 1))
         try await database.run("DELETE FROM outbox; DELETE FROM grants; DELETE FROM claims; DELETE FROM outcomes")
         try await database.run(Self.endSessions)
-        // The worker judged the decision before the fall back, so Kafka delivers the record again.
+        // The worker judged this submission before the fall-back, so Kafka delivers the record again.
         await #expect(throws: LedgerClosed.self) {
             try await ledger.settle(
                 Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2))
@@ -31,7 +31,7 @@ struct FallBackWatchTests {
             Sample.decision(
                 [Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2, fallBackCount: 1))
         #expect(try await database.number("SELECT count(*) FROM grants") == 0)
-        // Another writer has restored the owner's claim by now.
+        // The update stands for another writer that has restored the owner's claim by now.
         try await database.run(
             """
             INSERT INTO claims (original_transaction_id, player_id, bundle_id, granted_transaction_id)
@@ -57,7 +57,9 @@ struct FallBackWatchTests {
         await ledger.close()
     }
 
-    @Test("a new connection to a copy of the database decides nothing until the copy's losses are known")
+    @Test(
+        "after a new connection to a copy of the database, the ledger decides nothing until the copy's losses are known"
+    )
     func otherDatabase() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -92,7 +94,7 @@ struct FallBackWatchTests {
         }
         #expect(falls.load(ordering: .relaxed) == 1)
         ledger.lossesAreKnown(after: 1)
-        // The ledger knows the first copy by now, so a second copy is another fall back.
+        // The ledger knows the first copy by now, so a second copy is a new fall-back.
         _ = try await database.replaceByCopy()
         await #expect(throws: LedgerClosed.self) {
             try await ledger.settle(
@@ -103,7 +105,7 @@ struct FallBackWatchTests {
     }
 
     @Test(
-        "no notification is applied and no hold is leased in a database with a lost decision until the losses are known"
+        "after a lost decision no notification is applied and no hold is leased until the losses are known"
     )
     func everyDecision() async throws {
         let database = try await LedgerDatabase()
@@ -121,7 +123,7 @@ struct FallBackWatchTests {
                 catalogVersion: 1, limit: 1)
         }
         #expect(try await database.number("SELECT count(*) FROM notifications") == 0)
-        // A look for lost decisions that began before the fall back does not end the wait.
+        // A search for lost decisions that began before the fall-back does not end the wait.
         ledger.lossesAreKnown(after: 0)
         await #expect(throws: PostgresError.self) { try await refund("1000", by: notices) }
         ledger.lossesAreKnown(after: 1)
@@ -130,7 +132,7 @@ struct FallBackWatchTests {
         await ledger.close()
     }
 
-    @Test("the loss of an applied notification is noticed before the next decision")
+    @Test("the ledger notices the loss of an applied notification before the next decision")
     func lostNotice() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Ledger
 
-@Suite("The wait behind a batch")
+@Suite("The wait of a batch for more submissions")
 struct GatheringTests {
     private static func gathering(share: Double = 1) -> Gathering {
         Gathering(busyGroup: 8, busyDelay: .milliseconds(4), longestDelay: .milliseconds(10), share: share)
     }
 
-    /// Returns the delays of batches at an even rate. Each batch holds the submissions since the previous batch.
+    /// Returns the waits of batches at an even rate. Each batch holds the submissions since the previous batch.
     private static func delays(perSecond: Double, seconds: Double) -> [Duration] {
         var gathering = gathering()
         var now = ContinuousClock.now
@@ -22,7 +22,7 @@ struct GatheringTests {
             waiting = max(0, waiting - Double(count))
             let delay = gathering.delay(behind: count, now: now)
             delays.append(delay)
-            // The next batch starts after the delay and a write of 2 ms, and once at least one submission waits.
+            // The next batch starts after the wait and a write of 2 ms, and once at least one submission waits.
             let rest = max(delay + .milliseconds(2), .seconds((1 - waiting) / perSecond))
             now += rest
             waiting += perSecond * rest.inSeconds
@@ -30,7 +30,7 @@ struct GatheringTests {
         return delays
     }
 
-    @Test("the wait is none at 20 submissions a second, 10 ms at 250, 3 to 5 ms at 1,000 and 10 ms at 5,000")
+    @Test("at 20, 250, 1,000 and 5,000 submissions a second, the wait is 0, 10, 3 to 5 and 10 ms")
     func rates() throws {
         #expect(Self.delays(perSecond: 20, seconds: 5).allSatisfy { $0 == .zero })
         let everyday = try #require(Self.delays(perSecond: 250, seconds: 5).last)
@@ -41,7 +41,7 @@ struct GatheringTests {
         #expect(flood.allSatisfy { $0 == .milliseconds(10) }, "\(flood)")
     }
 
-    @Test("a small batch's wait keeps to the bound, or is none if the bound is short; a large batch's wait ignores it")
+    @Test("a small batch's wait keeps to the bound, or is zero under a short bound; a large batch ignores the bound")
     func bounded() {
         var gathering = Self.gathering()
         var now = ContinuousClock.now
@@ -57,7 +57,8 @@ struct GatheringTests {
         #expect(gathering.delay(behind: 400, now: now, atMost: .milliseconds(1)) == .milliseconds(10))
     }
 
-    @Test("a share of one half halves the wait behind a small batch and leaves the wait behind a large batch")
+    @Test(
+        "a share of one half halves the wait behind a small batch, and leaves the wait behind a large batch unchanged")
     func half() {
         var (whole, half) = (Self.gathering(), Self.gathering(share: 0.5))
         var now = ContinuousClock.now
@@ -70,7 +71,7 @@ struct GatheringTests {
         #expect(half.delay(behind: 30, now: now) == .milliseconds(6))
     }
 
-    @Test("the wait is none if the longest wait is zero", arguments: [1, 8, 400])
+    @Test("the wait is zero if the longest wait is zero", arguments: [1, 8, 400])
     func none(count: Int) {
         var gathering = Gathering(busyGroup: 8, busyDelay: .milliseconds(4), longestDelay: .zero)
         var now = ContinuousClock.now
@@ -80,7 +81,7 @@ struct GatheringTests {
         }
     }
 
-    @Test("the wait is none again after a pause of five seconds")
+    @Test("the wait is zero again after a pause of five seconds")
     func pause() {
         var gathering = Self.gathering()
         var now = ContinuousClock.now
@@ -123,8 +124,8 @@ struct RecallGatheringTests {
         return looks.withLock { $0 }
     }
 
-    /// A slow machine makes the groups larger, never smaller.
-    @Test("200 recall queries that arrive 4 ms apart take fewer than 100 look-ups, and each is answered")
+    /// A slow machine makes larger groups, never smaller groups.
+    @Test("200 recall queries that arrive 4 ms apart take fewer than 100 look-ups, and each query is answered")
     func gathered() async throws {
         let looks = try await Self.looks(for: 200, longestDelay: .milliseconds(400))
         #expect(looks < 100, "\(looks) looks for 200 questions")

@@ -65,7 +65,7 @@ struct GrantDecisionTests {
         await ledger.close()
     }
 
-    @Test("an operator revokes and reinstates a grant once each, with an entry in the audit and an event in the outbox")
+    @Test("an operator revokes and reinstates a grant once each, with an audit entry and an event in the outbox")
     func revokedAndBack() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -131,7 +131,7 @@ struct GrantDecisionTests {
         await ledger.close()
     }
 
-    @Test("a revocation that another system wrote counts as Apple's: Apple's reversal lifts it, an operator does not")
+    @Test("a revocation written by another system counts as Apple's: Apple's reversal ends it, an operator cannot")
     func written() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -147,7 +147,8 @@ struct GrantDecisionTests {
         await ledger.close()
     }
 
-    /// A restored copy has its own id and date. Only its original transaction tells the copy from a new purchase.
+    /// A restored copy has its own id and date. Only the original transaction distinguishes the copy from a new
+    /// purchase.
     @Test(
         "a restored copy of a non-consumable stays revoked or granted as the operator decided, whenever it was restored"
     )
@@ -180,7 +181,7 @@ struct GrantDecisionTests {
         _ = try await ledger.record(period("1000", offset: 1))
         _ = try await say(.revoke, of: "1000", at: 1, in: database)
         #expect(try await ledger.record(period("1001", offset: 2)).granted.count == 1)
-        // Each period is a separate purchase, so the other period's grant does not stop the reinstatement.
+        // Each period is a separate purchase, so the grant of the other period does not stop the reinstatement.
         _ = try event(try await say(.reinstate, of: "1000", at: 2, in: database))
         await ledger.close()
     }

@@ -19,7 +19,7 @@ struct GrantImportTests {
             grantedAt: Sample.noon, submissionID: "import")
     }
 
-    @Test("an imported grant counts as granted, once, and a second import changes nothing")
+    @Test("an imported grant counts as granted, once, and a second import of it changes nothing")
     func repeated() async throws {
         let database = try await LedgerDatabase()
         let importing = GrantImport(pool: database.pool)
@@ -36,7 +36,8 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test("after an import, the copy in force bars other copies, though its original was revoked in the file or before")
+    @Test(
+        "after an import, the copy in force bars other copies, even if its original was revoked in the file or earlier")
     func copyInForce() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -135,7 +136,8 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test("a refund from before the import revokes its share of the imported grant, a reversed refund revokes nothing")
+    @Test(
+        "a refund from before the import revokes its share of the imported grant, unless Apple has reversed the refund")
     func refunded() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -172,7 +174,7 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test("announced renewals are granted to the owner whom an import makes known")
+    @Test("an import that names a subscription's owner gets the announced renewals granted to that owner")
     func renewals() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -6,7 +6,7 @@ import Testing
 @Suite("Granted units")
 struct GrantedUnitsTests {
     @Test(
-        "production units count as granted on the day bought and as revoked on the day revoked, in the given time zone"
+        "production units are granted on the day of purchase and revoked on the day of revocation, in the given zone"
     )
     func units() async throws {
         let database = try await LedgerDatabase()
@@ -35,7 +35,7 @@ struct GrantedUnitsTests {
         #expect(try await GrantedUnits.isKnown(timeZone: "Mars", in: database.pool) == false)
     }
 
-    @Test("money is summed by currency without the revoked share, and grants without a price are listed apart")
+    @Test("money is summed by currency without the revoked share, and grants without a price are listed separately")
     func money() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -14,7 +14,7 @@ struct GroupQueueTests {
             for entry in group { entry.answer(-entry.request) }
             return group.count
         }
-        // The patient reader never takes a group of two, even if both elements come before it reads.
+        // The patient reader never gets a group of two, even if both elements come before it reads.
         async let first = queue.ask(1, size: 1)
         async let second = queue.ask(2, size: 1)
         var answered = 0
@@ -43,7 +43,7 @@ struct GroupQueueTests {
     }
 
     @Test(
-        "a watcher wakes an idle reader for an element that nobody took, and ends when the queue is closed",
+        "a watcher wakes an idle reader for an element that no reader took, and ends when the queue is closed",
         .timeLimit(.minutes(1)))
     func watch() async {
         let queue = GroupQueue<Int, Int>(patience: .milliseconds(20))

@@ -9,7 +9,7 @@ import Testing
 struct HistoryPlaceTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
 
-    @Test("the place moves only in the database that has the effects of earlier notifications")
+    @Test("the place moves only in the database that has the effects of the notifications before it")
     func fellOver() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)
@@ -30,11 +30,11 @@ struct HistoryPlaceTests {
     }
 }
 
-@Suite("Windows of a notification history that are taken in part")
+@Suite("Windows of a notification history that were read in part")
 struct HistoryPageTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
 
-    @Test("a page is dropped if its window is too old for Apple, ends in the future, or was passed by the place")
+    @Test("a page is dropped if its window is too old for Apple or ends in the future, or if the place has passed it")
     func outdated() {
         let now = Sample.noon
         let day: Int64 = 86_400_000
@@ -54,7 +54,7 @@ struct HistoryPageTests {
     }
 }
 
-/// Leases of notifications that end because the worker with the lease died.
+/// Tests leases that end because the notification kills the process that leased the history's place.
 @Suite("Notifications that kill the process, in the ledger")
 struct SuspectNotificationTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
@@ -67,7 +67,7 @@ struct SuspectNotificationTests {
         }
     }
 
-    @Test("leases without progress are counted, and a taken page, a window's end or a release starts the count anew")
+    @Test("leases without progress are counted, and a finished page, a window's end or a release restarts the count")
     func starts() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)
@@ -95,7 +95,7 @@ struct SuspectNotificationTests {
         #expect(try await places.lease(Self.scope, survived: nil, seconds: 60)?.starts == 1)
     }
 
-    @Test("a death counts against the notification taken last, unless the process that took it survived")
+    @Test("a death counts against the notification that was begun last, unless the process that began it survived")
     func deaths() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)

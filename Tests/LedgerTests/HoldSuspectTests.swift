@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Held purchases that kill their workers")
 struct HoldSuspectTests {
-    /// Runs `body` in a database that holds `count` purchases from `1001` on, each for a different player.
+    /// Runs `body` in a database that holds `count` purchases, from `1001` on, each for another player.
     private func with(
         holds count: Int = 5, _ body: (PostgresHolds, LedgerDatabase) async throws -> Void
     ) async throws {
@@ -48,7 +48,7 @@ struct HoldSuspectTests {
         return LeasedHold.Lease(try await database.number(microseconds + " WHERE transaction_id = '\(transaction)'"))
     }
 
-    /// Lets all leases expire, as if the worker had died without ending them.
+    /// Lets all leases expire, as the death of the worker would.
     private func die(_ database: LedgerDatabase) async throws {
         try await database.run(
             "UPDATE holds SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL")
@@ -97,7 +97,9 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("a hold that was set aside is tried by no newer catalog, and without suspicion after an operator's release")
+    @Test(
+        "after a hold was set aside, no newer catalog tries it, and after an operator's release it is tried unsuspected"
+    )
     func setAside() async throws {
         try await with(holds: 1) { holds, database in
             try await database.run("UPDATE holds SET due_at = now(), takes = 5, is_alone = true, deaths_alone = 2")
@@ -115,7 +117,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("three expired leases by a newer catalog make a hold suspect, ended leases and long tries do not")
+    @Test("three expired leases by a newer catalog make a hold suspect, while ended leases and long tries do not")
     func innocent() async throws {
         try await with(holds: 1) { holds, database in
             for _ in 0..<10 {
@@ -148,7 +150,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("each expired lease makes the next lease longer, up to six minutes, and a hold that stays held is no suspect")
+    @Test("each expired lease lengthens the next, up to six minutes, and a hold that stays held is no suspect")
     func kept() async throws {
         try await with(holds: 1) { holds, database in
             var seconds: [Int] = []
@@ -168,7 +170,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("a lease is counted before the submission is read, and a late finding keeps the operator's release")
+    @Test("a lease is counted before the submission is read, and a late finding leaves the operator's release in force")
     func countedFirst() async throws {
         try await with(holds: 2) { holds, database in
             #expect(try await release(database) == 2)

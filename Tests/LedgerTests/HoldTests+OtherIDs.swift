@@ -31,7 +31,7 @@ extension HoldTests {
         await ledger.close()
     }
 
-    @Test("a released hold is granted although an operator refused its player another copy")
+    @Test("a released hold is granted even if an operator refused the player another copy")
     func releasedBesideRejected() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -28,7 +28,7 @@ struct HoldTests {
         try await PostgresHolds(pool: database.pool).leaseDue(catalogVersion: catalogVersion, limit: limit)
     }
 
-    @Test("a hold is listed with the price that Apple told, and without one where Apple told none")
+    @Test("a hold is listed with the price that Apple told, or without a price if Apple told none")
     func price() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -77,11 +77,11 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("an unreadable purchase that a release finds unreadable again stays held, with a note and no purchase time")
+    @Test("an unreadable purchase that is still unreadable on release stays held, with a note and no purchase time")
     func unreadable() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
-        // Readers of proofs put 0 in the place of a time that they cannot read.
+        // Parsers of proofs replace a time that they cannot read by 0.
         var purchase = Sample.purchase("1000", at: Timestamp(milliseconds: 0))
         purchase.unreadable = ["quantity", "purchaseDate"]
         let judged = Sample.judged(purchase, .consumable, .hold(.unreadableTransaction))
@@ -128,7 +128,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("an operator's rejection frees the purchase for other players, and stays in force for its player")
+    @Test("an operator's rejection frees the purchase for other players, and stays in force for the rejected player")
     func reject() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -173,7 +173,7 @@ struct HoldTests {
     }
 
     @Test(
-        "a hold that Apple shows under another original moves to it, and the first original is free after its last hold"
+        "a hold moves to the other original that Apple now shows, and the first is free once its last hold has ended"
     )
     func anotherOriginal() async throws {
         let database = try await LedgerDatabase()
@@ -219,7 +219,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("a hold is leased once for each catalog that is newer than the last catalog that kept the hold")
+    @Test("a catalog leases a hold once, and only if it is newer than the last catalog that kept the hold")
     func catalogs() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -238,7 +238,7 @@ struct HoldTests {
         #expect(try await take(database, catalogVersion: 3).count == 2)
         #expect(try await database.number("SELECT count(*) FROM holds WHERE reason = 'currency_not_allowed'") == 3)
         #expect(try await database.number("SELECT max(catalog_version) FROM holds") == 3)
-        // A worker with an older catalog leaves the version of the newer one in the rows.
+        // A worker with an older catalog leaves the newer catalog's version in the rows.
         let newer = try await take(database, catalogVersion: 4)
         #expect(newer.map(\.transactionID).sorted() == some.map(\.transactionID).sorted())
         try await holds.keepHeld(newer.map { ($0, .currencyNotAllowed) }, catalogVersion: 2)
@@ -249,7 +249,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("releases by workers and refusals by an operator at once end each hold exactly once")
+    @Test("if workers settle released holds while an operator rejects them, each hold ends exactly once")
     func race() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -12,7 +12,7 @@ struct HungSessionTests {
         case commit = "CREATE CONSTRAINT TRIGGER freezes AFTER INSERT ON grants DEFERRABLE INITIALLY DEFERRED"
     }
 
-    /// Makes the first session that grants "frozen" stop its own backend, as a stuck disk would.
+    /// Makes the first session that grants "frozen" stop its own backend, as a stuck disk would stop it.
     private func freeze(_ moment: Moment, in database: LedgerDatabase) async throws {
         try await database.run(
             """
@@ -38,7 +38,7 @@ struct HungSessionTests {
             [Sample.judged(Sample.purchase("frozen"))], player: "frozen", offset: 0, partition: 1)
         async let outcome = ledger.record(frozen)
         while try await database.number("SELECT is_called::int::int8 FROM freezes") == 0 {}
-        // Before the hung session's deadline, idle writers take these decisions.
+        // Before the hung session's deadline, idle writers write these decisions.
         let first = (1...20).map { Sample.decision([Sample.judged(Sample.purchase("a\($0)"))], offset: Int64($0)) }
         #expect(try await recordAll(first, in: ledger).flatMap(\.granted).count == 20)
         for decision in first {
@@ -51,7 +51,7 @@ struct HungSessionTests {
         }
         let hung = try #require(session)
         #expect(hung.wasCommitting == (moment == .commit))
-        // After the deadline the hung session keeps its locks, also on its partition's progress.
+        // After the deadline the hung session still has its locks, including the lock on its partition's progress.
         let second = (1...20).map {
             Sample.decision([Sample.judged(Sample.purchase("b\($0)"))], offset: Int64($0), partition: 1)
         }

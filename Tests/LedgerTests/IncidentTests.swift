@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Incidents")
 struct IncidentTests {
-    @Test("incidents are added up by kind and subject, with the time of the last, and deleted after 90 days")
+    @Test("incidents are summed by kind and subject, with the latest time, and deleted after 90 days")
     func added() async throws {
         let database = try await LedgerDatabase()
         let store = IncidentStore(pool: LedgerDatabase.pool(database.uri))

@@ -117,7 +117,7 @@ struct InspectionTests {
             let pool = PostgresPool(
                 configuration: PostgresConfiguration(uri: database.uri, applicationName: "console"), size: 1)
             let names = try await Inspection.of(id, days: 2, limit: 50, in: pool).names
-            // PostgreSQL surely adds a session's counts to the statistics when the session ends.
+            // PostgreSQL adds a session's counts to the statistics when the session ends, at the latest.
             await pool.close()
             var read = before
             try await eventually("the rows are counted") {

@@ -41,7 +41,7 @@ struct InterruptedMigrationTests {
             await pool.close()
             #expect(try await database.pool.run { try Schema.check($0) } == before, "\(number)")
         }
-        // The schema exists, and the first day's partition does not.
+        // The schema exists. The first day's partition does not exist.
         try await database.run("DROP EVENT TRIGGER kill_migration; DROP SCHEMA killing CASCADE")
         try await database.pool.run { try Schema.migrate($0) }
         #expect(try await database.pool.run { try Schema.check($0) } == .current)
@@ -59,8 +59,8 @@ struct InterruptedMigrationTests {
             FROM generate_series(1, 60000) AS n;
             UPDATE schema_version SET version = 4
             """)
-        // The build waits for the writer's lock. A backup would not do: the migration does not begin a build while a
-        // transaction with a snapshot is older than a second.
+        // The build waits for the writer's lock. A backup's transaction could not block it so, because the migration
+        // does not begin a build while a transaction with a snapshot is older than a second.
         let writer = try await OpenTransaction(database, "LOCK TABLE proofs IN ROW EXCLUSIVE MODE")
         try await Task.sleep(for: .milliseconds(1100))
         let told = ToldLines()

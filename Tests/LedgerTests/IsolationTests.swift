@@ -21,7 +21,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "a submission whose grants were deleted by hand is parked, and the other 59 of its batch are granted",
+        "a submission whose earlier grants were deleted by hand is parked, and the other 59 of its batch are granted",
         .timeLimit(.minutes(2)))
     func grantsGone() async throws {
         let database = try await LedgerDatabase()
@@ -44,7 +44,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "a submission that alone raises an error is parked, and the other 99 of its batch are granted",
+        "a submission that raises an error even by itself is parked, and the other 99 of its batch are granted",
         .timeLimit(.minutes(2)))
     func ownError() async throws {
         let database = try await LedgerDatabase()
@@ -55,7 +55,7 @@ struct IsolationTests {
         let parked = "SELECT count(*) FROM parked WHERE source_offset = 57 AND sql_state = 'P0001'"
         var next: Int64 = 1_000
         while try await database.number(parked) == 0 {
-            // Other decisions succeed meanwhile, which shows that the row is at fault and not the database.
+            // Other decisions succeed meanwhile, which shows that this submission is at fault and not the database.
             #expect(try await ledger.record(Self.decision(next)).granted.count == 1)
             next += 1
         }

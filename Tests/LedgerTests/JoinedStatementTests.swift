@@ -14,12 +14,13 @@ struct JoinedStatementTests {
     ) -> (PostgresLedger, PostgresPool) {
         var limits = PostgresLedger.Limits()
         limits.writers = 1
-        // With one session, the prepared statements of this session show which statements ran.
+        // There is only one session, so its prepared statements show which statements ran.
         let pool = LedgerDatabase.pool(database.uri, size: 1)
         return (PostgresLedger(pool: pool, limits: limits, observer: observer), pool)
     }
 
-    /// Returns the number of statements a session has run that write grants, outcomes, or both.
+    /// Returns how many of the session's prepared statements write both grants and outcomes, then how many write only
+    /// one of the two.
     private static func prepared(_ pool: PostgresPool) async throws -> [Int64?] {
         try await pool.run { session in
             let rows = try session.execute(
@@ -36,7 +37,7 @@ struct JoinedStatementTests {
         }
     }
 
-    @Test("grants and outcomes take one statement, unless a replay has to be counted between the two")
+    @Test("grants and outcomes take one statement, unless the ledger must count a replay between the two")
     func statements() async throws {
         let database = try await LedgerDatabase()
         let (ledger, pool) = Self.ledger(database)
@@ -44,7 +45,7 @@ struct JoinedStatementTests {
             Sample.decision([Sample.judged(Sample.purchase("1"))], player: "one", offset: 1))
         #expect(first.granted.map(\.subject.text) == ["1"])
         #expect(try await Self.prepared(pool) == [1, 0])
-        // The ledger counts this replay after the grants and before the outcomes, so it writes them apart.
+        // The ledger counts this replay after the grants and before the outcomes, so it writes them in two statements.
         let again = try await ledger.record(
             Sample.decision([Sample.judged(Sample.purchase("1"))], player: "two", offset: 2))
         #expect(again.reason == .ownedByOtherPlayer)
@@ -119,7 +120,7 @@ struct JoinedStatementTests {
         await ledger.close()
     }
 
-    @Test("where the event or proof exists, the joined statement fails, and its ON CONFLICT variant writes the batch")
+    @Test("if the event or proof exists, the joined statement fails, and its ON CONFLICT variant writes the batch")
     func conflict() async throws {
         let decision = Sample.decision(
             [Sample.judged(Sample.purchase("1"))], player: "one", offset: 1, remembers: true)
@@ -146,7 +147,7 @@ struct JoinedStatementTests {
             for counted in ["grants", "outcomes", "outbox", "proofs"] {
                 #expect(try await database.number("SELECT count(*) FROM \(counted)") == 1, "\(counted)")
             }
-            // After the conflict the next batch uses ON CONFLICT at once.
+            // After the conflict, the ledger uses the ON CONFLICT variant for the next batch at once.
             _ = try await ledger.record(
                 Sample.decision([Sample.judged(Sample.purchase("2"))], player: "one", offset: 2))
             #expect(ledger.conflicts.areLikely())
@@ -188,7 +189,7 @@ struct JoinedStatementTests {
         #expect(try Self.lines("insert_missing_grants_and_outcomes").dropLast(2) == Array(joined))
     }
 
-    /// The lines of a statement's file, without comments.
+    /// Returns the lines of a statement file, without comments.
     private static func lines(_ name: String) throws -> [String] {
         try LedgerStatement.text(name).split(separator: "\n").map(String.init)
             .filter { !$0.trimmingPrefix(while: \.isWhitespace).hasPrefix("--") }

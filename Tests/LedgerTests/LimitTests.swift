@@ -88,7 +88,7 @@ struct LimitTests {
 
     private static let longestOperator = longest("a", 255)
 
-    @Test("a submission with a proof of nearly a mebibyte is parked and listed, and leased as it was")
+    @Test("a submission with a proof of nearly a mebibyte is parked and listed, and leased unchanged")
     func parked() async throws {
         let database = try await LedgerDatabase()
         let parking = PostgresParking(pool: LedgerDatabase.pool(database.uri))

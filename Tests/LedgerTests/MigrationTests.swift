@@ -46,7 +46,7 @@ struct MigrationTests {
         await pool.close()
     }
 
-    @Test("a migration blocked beyond its patience names the blocking session, and leaves the schema version unchanged")
+    @Test("a migration blocked for too long names the blocking session, and leaves the schema version unchanged")
     func patience() async throws {
         let database = try await LedgerDatabase()
         try await database.run("DROP TABLE maintenance_turns; UPDATE schema_version SET version = 3")
@@ -82,7 +82,7 @@ struct MigrationTests {
             WHERE relname IN ('proofs_days', 'replays_days', 'proofs_seen_on') AND indisvalid
             """
         #expect(try await database.number(indexes) == 2)
-        // The migration has restored the session's limits.
+        // The migration has reset the session's limits.
         let limit = "SELECT setting::int8 FROM pg_settings WHERE name = 'statement_timeout'"
         #expect(try await database.number(limit) == 30_000)
     }

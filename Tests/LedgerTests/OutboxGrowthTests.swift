@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The outbox after an outage")
 struct OutboxGrowthTests {
-    /// Nothing truncates the outbox, so its pages stay as many as the longest outage of the outcomes topic needed.
+    /// Nothing truncates the outbox, so it keeps the pages that the longest outage of the outcomes topic needed.
     @Test("after 60,000 events were published and deleted, a sweep touches less than a tenth of the outbox's pages")
     func sweep() async throws {
         let database = try await LedgerDatabase()

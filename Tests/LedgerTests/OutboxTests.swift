@@ -114,7 +114,7 @@ struct OutboxTests {
         await ledger.close()
     }
 
-    @Test("a partition's mark lies above every decided offset, and its row changes once in 4,096 offsets")
+    @Test("a partition's stored bound lies above every decided offset, and its row changes once in 4,096 offsets")
     func decidedOffsets() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger(writers: 2)
@@ -125,12 +125,12 @@ struct OutboxTests {
         let offsets = try await ledger.decidedOffsets(topic: Sample.topic, partitions: [0, 1, 2, 3])
         #expect(offsets == [0: 4096, 1: 4096, 2: 4096])
         await ledger.close()
-        // With one writer, all three rows surely belong to writer 0.
+        // With one writer, all three rows belong to writer 0.
         let single = database.ledger(writers: 1)
         for partition in Int32(0)..<3 {
             _ = try await single.record(Sample.decision(.whole(.foreignApp, []), offset: 60, partition: partition))
         }
-        // An update moves a row to another place in the table, so equal places prove that no row was updated.
+        // An update moves a row to another place in the table. Equal places therefore prove that no row was updated.
         let places = """
             SELECT sum((ctid::text::point)[0] * 1000 + (ctid::text::point)[1])::int8
             FROM partition_progress WHERE writer = 0

@@ -27,7 +27,7 @@ struct OutsideWriterTests {
         await ledger.close()
     }
 
-    @Test("a grant without a claim rejects its purchase, and another purchase of the same batch is granted")
+    @Test("a grant without a claim rejects its purchase, and the other purchase of the batch is granted")
     func withoutClaim() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -48,7 +48,8 @@ struct OutsideWriterTests {
         await ledger.close()
     }
 
-    @Test("a revoked non-consumable can be granted once under a new transaction id, and its old id stays cancelled")
+    @Test(
+        "a revoked non-consumable can be granted once more under a new transaction id, and its old id stays cancelled")
     func revoked() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

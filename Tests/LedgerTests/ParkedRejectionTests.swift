@@ -8,7 +8,7 @@ import Testing
 
 @Suite("An operator rejects parked submissions")
 struct ParkedRejectionTests {
-    @Test("a submission that a worker leases at first counts as rejected once the lease ends")
+    @Test("if a worker has leased a submission, an operator's rejection of it takes effect once the lease ends")
     func leasedAtFirst() async throws {
         let database = try await LedgerDatabase()
         let parking = PostgresParking(pool: database.pool)
@@ -21,7 +21,7 @@ struct ParkedRejectionTests {
         let looks = Atomic<Int>(0)
         async let ending = ParkedRejection(pool: database.pool, by: "ann").run(
             ParkedFilter(id: "waits"), limit: 1, progress: { _ in looks.add(1, ordering: .relaxed) })
-        // By its second look the rejection has seen that a worker leases the row.
+        // By its second look the rejection knows that a worker leases the row.
         try await eventually("it has looked twice") { looks.load(ordering: .relaxed) >= 2 }
         try await parking.endLease(of: leased)
         #expect(try await ending.description == "1 rejected")

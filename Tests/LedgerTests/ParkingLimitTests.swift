@@ -45,7 +45,7 @@ struct ParkingLimitTests {
             #expect(try await database.number("SELECT count(*) FROM parked_submissions") == 23)
             try await database.run("DELETE FROM parked WHERE source_offset = 3")
             #expect(try await outcome(of: Sample.parking(20, player: "hog"), in: store) == .parked)
-            // A player who sends one proof in many submissions cannot fill the table.
+            // A player who sends one proof in many submissions must not fill the table.
             for offset in 1_000..<1_100 {
                 _ = try await store.park(Sample.parking(Int64(offset), player: "hog", proof: "proof 7"))
             }
@@ -117,7 +117,7 @@ struct ParkingLimitTests {
         }
     }
 
-    @Test("the parked bytes are counted more often the less room is left, with a minimum interval")
+    @Test("the less room is left, the more often the parked bytes are counted, with a minimum interval")
     func counting() {
         var bytes = UnprovenBytes(limit: 1_600)
         #expect(bytes.mustCount(now: 0))
@@ -133,7 +133,7 @@ struct ParkingLimitTests {
         #expect(bytes.room == 0 && !bytes.mustCount(now: 3) && bytes.mustCount(now: 7))
     }
 
-    @Test("a player's submissions without a place in memory fall due in offset order, spread over time")
+    @Test("a player's submissions without a place in memory fall due in the order of offsets, spread over time")
     func playerShare() async throws {
         try await withParking { database, store in
             for offset in 0..<8 { try await store.park(Sample.parking(Int64(offset), player: "hog", .playerShare)) }

@@ -31,7 +31,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a record that is parked twice has one row, and its offset lies below its partition's mark")
+    @Test("a record that is parked twice has one row, and its offset lies below its partition's stored bound")
     func once() async throws {
         try await withParking { database, store in
             try await store.park(Sample.parking(7, dueAfter: 60))
@@ -45,7 +45,7 @@ struct ParkingTests {
     }
 
     @Test(
-        "two replicas never lease the same submission; an expired lease passes on, and its old holder changes nothing")
+        "two replicas never lease the same submission; after a lease expired, its old worker changes nothing")
     func leases() async throws {
         try await withParking { database, store in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -79,7 +79,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a rescheduled submission waits anew, a submission whose lease ends stays due, a deleted submission is gone")
+    @Test("a rescheduled submission waits again, one whose lease ends stays due, and a deleted one is gone")
     func released() async throws {
         try await withParking { database, store in
             for offset in 1...3 { try await store.park(Sample.parking(Int64(offset))) }
@@ -102,7 +102,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("parked submissions with the proof of a due submission are leased along with it, marked as not due")
+    @Test("parked submissions with the proof of a due submission are leased along with it, and marked as not due")
     func alike() async throws {
         try await withParking { _, store in
             try await store.park(Sample.parking(1, proof: "same", dueAfter: 3_600))
@@ -125,7 +125,7 @@ struct ParkingTests {
             let outcome = try await ledger.record(first)
             #expect(outcome.granted.map(\.subject) == ["1000"])
             #expect(try await database.number("SELECT count(*) FROM parked WHERE source_offset = 1") == 0)
-            // The operator's rejection is stored first, so a later grant gets this answer.
+            // The operator's rejection is stored first, so a later grant gets the rejection as its answer.
             let rejected = try await ledger.record(decision(taken[1], .whole(.refusedByOperator, [])))
             #expect(rejected.reason == .refusedByOperator)
             try await store.park(Sample.parking(2))
@@ -161,7 +161,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a submission whose data the database refuses stays for the operator, and can be neither deleted nor leased")
+    @Test("a submission whose data the database refuses waits for the operator, and can be neither deleted nor leased")
     func refused() async throws {
         try await withParking { database, store in
             let ledger = database.ledger()
@@ -181,7 +181,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a submission with data that the database refuses does not keep the rest of its batch from being parked")
+    @Test("a submission whose data the database refuses does not prevent the parking of the rest of its batch")
     func badRow() async throws {
         try await withParking { database, store in
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -20,7 +20,7 @@ struct PartitionMaintenanceTests {
         END $$
         """
 
-    @Test("a session that reads outcomes postpones maintenance, is named in its report, and delays no decision")
+    @Test("a session that reads outcomes postpones maintenance, is named in the report, and delays no decision")
     func reader() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.untended)
@@ -79,7 +79,7 @@ struct PartitionMaintenanceTests {
         #expect(sane.dropped.count == 2 && sane.pruned.proofs == 1 && sane.pruned.replays == 1)
     }
 
-    @Test("one of four concurrent replicas runs maintenance, and a turn dated in the future is taken again")
+    @Test("one of four concurrent replicas runs maintenance, and a turn dated in the future blocks no replica")
     func turns() async throws {
         let database = try await LedgerDatabase()
         let pool = LedgerDatabase.pool(database.uri, size: 4)
@@ -91,7 +91,7 @@ struct PartitionMaintenanceTests {
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(reports.count { !$0.isAnothersTurn } == 1)
-        // The update stands for a turn that a replica took while the clock was ahead.
+        // The update stands for a turn that a replica had while the clock was ahead.
         try await database.run("UPDATE maintenance_turns SET taken_at = taken_at + interval '2 days'")
         #expect(try await look().isAnothersTurn == false)
         #expect(try await look().isAnothersTurn)
@@ -176,7 +176,7 @@ struct PartitionMaintenanceTests {
         #expect(deletion.contains("Tid Scan"), "\(deletion)")
     }
 
-    @Test("expired sightings are deleted within eight daily runs, each over another share of the table")
+    @Test("expired sightings are deleted within eight daily runs, each of which reads another share of the table")
     func sightings() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

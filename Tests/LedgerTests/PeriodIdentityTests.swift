@@ -52,7 +52,7 @@ struct PeriodIdentityTests {
         await two.close()
     }
 
-    @Test("a subscription period has a claim beside its original transaction's claim, a consumable has no such claim")
+    @Test("a subscription period has its own claim beside its original transaction's claim, a consumable has not")
     func rows() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -85,7 +85,7 @@ struct PeriodIdentityTests {
             Self.imported("4000", original: "4000", charged: "8", line: 3),
         ])
         #expect(again == GrantImport.Entered(entered: 0, conflicts: [3]))
-        // An import without a charge id is found by the period's times and the previous original transaction.
+        // An import without a charge id finds the period by its times and the previous original transaction.
         _ = try await importing.enter([Self.imported("5001", original: "5000", charged: nil)])
         let following = Sample.decision(
             [Self.judged("6000", original: "6000", charged: "9", previous: "5000")], offset: 2)
@@ -132,7 +132,7 @@ struct PeriodIdentityTests {
     }
 
     @Test(
-        "a subscription that continues a player's subscription over two changes of the original is the player's too",
+        "a subscription that continues a player's subscription through two changes of original is the player's too",
         arguments: [false, true])
     func chain(isFirstChangeKnown: Bool) async throws {
         let database = try await LedgerDatabase()
@@ -158,7 +158,7 @@ struct PeriodIdentityTests {
     }
 
     @Test(
-        "a second original that shares a granted period belongs to the period's owner, even if another player shows it",
+        "a second original that shares a granted period belongs to that period's owner, whichever player shows it",
         arguments: [false, true])
     func shownByAnother(isRejected: Bool) async throws {
         let database = try await LedgerDatabase()
@@ -193,7 +193,7 @@ struct PeriodIdentityTests {
         await ledger.close()
     }
 
-    @Test("an erased player's period claim no longer names the player, and still rejects another player")
+    @Test("an erased player's period claim no longer names the player, and another player is still rejected")
     func erased() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -11,7 +11,7 @@ struct PlanTests {
     private static let batch: Int64 = 60
     private static let rows = 20_000
 
-    @Test("statements prepared on empty tables read none of them whole once these have 20,000 rows")
+    @Test("statements that were prepared on empty tables read no table whole once it has 20,000 rows")
     func grown() async throws {
         let database = try await LedgerDatabase()
         let pool = PostgresPool(
@@ -37,7 +37,7 @@ struct PlanTests {
             """)
         for round in 0..<Self.rounds { try await work(Int64(Self.rounds + round), in: ledger) }
         await ledger.close()
-        // PostgreSQL surely adds a session's counts to the statistics when the session ends.
+        // PostgreSQL adds a session's counts to the statistics when the session ends, at the latest.
         await pool.close()
         let others = """
             SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -65,10 +65,10 @@ struct PlanTests {
         }
     }
 
-    @Test("a prepared plan of an empty table is made anew after planSeconds, and kept if planSeconds is 0")
+    @Test("a plan prepared on an empty table is made anew after planSeconds, and kept if planSeconds is 0")
     func analyzedWhileEmpty() async throws {
         let database = try await LedgerDatabase()
-        // Nobody analyzes it while this runs.
+        // Nothing analyzes the table while the test runs.
         try await database.run(
             "CREATE TABLE work (id text PRIMARY KEY, tries int NOT NULL) WITH (autovacuum_enabled = false)")
         try await database.run("VACUUM (ANALYZE) work")
@@ -93,7 +93,7 @@ struct PlanTests {
             size: 1)
     }
 
-    /// The plan of a statement that leases as due work is leased, and that the session has prepared.
+    /// Returns the session's plan of a prepared statement that leases rows as due work is leased.
     private static func planOfLease(in pool: PostgresPool) async throws -> String {
         let leasing = PostgresStatement(
             """
@@ -128,7 +128,7 @@ struct PlanTests {
                 offset: 2_000_000 + round * Self.batch + Int64(index))
         }
         #expect(try await recordAll(refused, in: ledger).allSatisfy { $0.reason == .accountNotFound })
-        // The same proofs in other records.
+        // These records are new, and their proofs are the same.
         let known = try await recall(decisions, at: 1_000_000, in: ledger)
         #expect(known == decisions.compactMap { $0.evidence.map(Recollection.provenBefore) })
     }

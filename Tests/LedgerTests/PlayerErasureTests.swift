@@ -22,7 +22,7 @@ struct PlayerErasureTests {
                 OR column_name IN ('story', 'note', 'subject'))
         """
 
-    @Test("ErasedColumns lists exactly the columns that may hold something of a player")
+    @Test("ErasedColumns lists exactly the columns that may hold a player's data")
     func list() async throws {
         let database = try await LedgerDatabase()
         let names = try await database.pool.run { session in
@@ -132,7 +132,8 @@ struct PlayerErasureTests {
         let first = Sample.decision(
             [Sample.judged(Sample.purchase("101"))], player: "alice", offset: 1, submission: "alice-1", remembers: true)
         let again = try await ledger.recall(Sample.query(for: first))
-        // The published event had the player's id, and an event id has one content. So the ledger publishes no event.
+        // The published event had the player's id, and an event id must have one content. So the ledger publishes no
+        // event.
         #expect(again == .answered([]))
         #expect(try await ledger.record(first).events == [])
         let other = Sample.decision([Sample.judged(Sample.purchase("101"))], player: "alice", offset: 50)
@@ -140,7 +141,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("an erasure that was cut off goes on under its first pseudonym")
+    @Test("an interrupted erasure continues under its first pseudonym")
     func cutOff() async throws {
         let database = try await LedgerDatabase()
         try await prepare(database)
@@ -194,7 +195,7 @@ struct PlayerErasureTests {
         let ledger = database.ledger()
         let subject = AnnouncedSubject(database, ledger)
         _ = try await subject.submit("5000", product: "pass", kind: .autoRenewableSubscription, offset: 1)
-        // The account tokens do not matter, because player "taker" owns the subscription.
+        // Player "taker" owns the subscription, so the account tokens have no effect.
         try await database.run(
             """
             DELETE FROM outbox;
@@ -265,7 +266,7 @@ struct PlayerErasureTests {
         #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL") == 1)
     }
 
-    @Test("before an erasure the player's held purchase is counted, and rejected with an event of its own")
+    @Test("before an erasure the player's held purchases are counted, and each is rejected with its own event")
     func rejected() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Apple's further facts of a purchase in PostgreSQL")
+@Suite("Apple's further facts about a purchase in PostgreSQL")
 struct PurchaseFactsTests {
     private static var told: StorePurchase {
         var purchase = Sample.purchase("1000", quantity: 3)
@@ -15,7 +15,7 @@ struct PurchaseFactsTests {
         return purchase
     }
 
-    @Test("a grant stores Apple's price, storefront and offer in columns, which are null where Apple omits them")
+    @Test("a grant stores Apple's price, storefront and offer in columns, which are null if Apple omits the facts")
     func columns() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -45,7 +45,7 @@ struct PurchaseFactsTests {
         }
     }
 
-    @Test("a restored copy stored as evidence keeps the time of the first purchase, and another purchase stores none")
+    @Test("a restored copy's evidence keeps the time of the first purchase, and another purchase's evidence has none")
     func restoredCopy() {
         var copy = Sample.purchase("2000", original: "1000")
         copy.originalPurchasedAt = Timestamp(milliseconds: 1_600_000_000_000)

@@ -28,7 +28,7 @@ extension RefundRequestTests {
                 """)
             #expect(put == 1, "\(table) \(tries)")
         }
-        // Put-off tries never lengthen a lease. Only leases that expired do.
+        // Putting a row off never lengthens its leases. Only expired leases do.
         for (table, leases) in [("refund_requests", 2), ("finishes", 1)] {
             #expect(try await database.number("SELECT count(*) FROM \(table) WHERE takes = 0") >= leases, "\(table)")
         }

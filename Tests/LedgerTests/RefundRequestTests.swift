@@ -36,7 +36,7 @@ struct RefundRequestTests {
         }
     }
 
-    @Test("refund requests' events are in the outbox with their keys, and inspect shows request, report and result")
+    @Test("refund requests' events are in the outbox with their keys, and inspect shows the request, report and result")
     func shown() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -114,7 +114,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("a refund request that precedes its grant gets one event over concurrent leases, none for an erased player")
+    @Test("a refund request that precedes its grant gets one event despite concurrent leases, or none after an erasure")
     func earlyAtOnce() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -226,13 +226,14 @@ struct RefundRequestTests {
             last = seconds
         }
         try await database.run("UPDATE finishes SET due_at = now() + interval '3 days'")
-        // A store looks for due times too far ahead at its first lease, and then once a minute.
+        // A store corrects due times that lie too far ahead at its first lease, and then once a minute.
         let other = PostgresFinishes(pool: database.pool)
         #expect(try await other.leaseDueFinishes(limit: 5).count == 1)
         await ledger.close()
     }
 
-    @Test("deliveries whose grant event is unpublished wait, and do not hold up a delivery with an acknowledged event")
+    @Test(
+        "a delivery whose grant event is unpublished waits, and does not hold up a delivery with an acknowledged event")
     func owed() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -248,7 +249,8 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("old deliveries, refund requests, reports and unowned subscriptions are deleted, an open delivery is kept")
+    @Test(
+        "old deliveries, refund requests, reports and unowned subscriptions are deleted, but an open delivery is kept")
     func pruned() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

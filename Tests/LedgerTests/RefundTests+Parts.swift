@@ -86,7 +86,7 @@ extension RefundTests {
         #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL") == 2)
     }
 
-    @Test("a revocation that Apple's answer shows takes effect once, and not again after a reversal")
+    @Test("a revocation that Apple's answer shows takes effect once, and does not take effect again after a reversal")
     func shown() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -106,7 +106,7 @@ extension RefundTests {
     }
 
     @Test(
-        "after a reversal a restored copy that shows the old refund revokes nothing, and a later refund revokes",
+        "after a reversal the old refund, shown by a restored copy, revokes nothing, and a later refund revokes",
         arguments: ["1000", "1001"])
     func shownByRestored(granted: String) async throws {
         let database = try await LedgerDatabase()
@@ -130,7 +130,8 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test("a refund shown beside the judged purchases revokes its grant, also in a rejected submission or settled hold")
+    @Test(
+        "a refund shown beside the judged purchases revokes its grant, even in a rejected submission or a settled hold")
     func shownBeside() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

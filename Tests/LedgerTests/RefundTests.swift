@@ -135,7 +135,7 @@ struct RefundTests {
     }
 
     @Test(
-        "a refund revokes an imported grant, and an import of a purchase that was refunded before enters it as revoked")
+        "a refund revokes an imported grant, and a later import of a refunded purchase enters it as revoked")
     func imported() async throws {
         let database = try await LedgerDatabase()
         func line(_ id: String) -> ImportedGrant {
@@ -152,7 +152,8 @@ struct RefundTests {
         #expect(try await importer.enter([line("1001")]).entered == 1)
         #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL") == 2)
         #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'old'") == 2)
-        // Another program inserts a grant directly. The insert also claims a transaction that only had a refund's row.
+        // Another program inserts a grant directly. The insert also claims a transaction of which the ledger had only a
+        // refund.
         _ = try await apply(received(.refund, of: "1002"), in: database)
         try await database.run(
             """
@@ -225,7 +226,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("a refund notification whose data the database refuses does not hold up the others of its batch")
+    @Test("a refund notification whose data the database refuses does not hold up the rest of its batch")
     func refused() async throws {
         let database = try await LedgerDatabase()
         let effects = try await apply(
@@ -234,7 +235,7 @@ struct RefundTests {
         #expect(effects == ["remembered", "refused", "remembered"])
     }
 
-    @Test("where two replicas race grants against refunds, every grant of a refunded purchase is revoked exactly once")
+    @Test("while two replicas race grants against refunds, each grant of a refunded purchase is revoked exactly once")
     func race() async throws {
         let database = try await LedgerDatabase()
         let ledgers = (0..<2).map { _ in database.ledger(writers: 2) }
@@ -275,7 +276,7 @@ struct RefundTests {
         for pool in pools { await pool.close() }
     }
 
-    /// Runs `body` again after a retriable error, as a worker does after a deadlock of two batches.
+    /// Runs `body` again after each retriable error, as a worker does after a deadlock of two batches.
     private func retrying<Value>(_ body: () async throws -> Value) async throws -> Value {
         while true {
             do { return try await body() } catch let error as PostgresError {

@@ -6,8 +6,8 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-/// A consumer ignores an event whose id it has seen, and an event whose revision is not newer.
-@Suite("Revisions of grants after the database was put back")
+/// Tests the revisions for a consumer that ignores each event whose id it has seen, or whose revision is not newer.
+@Suite("Revisions of grants after the database was restored to an earlier state")
 struct RevisionFloorTests {
     private let refunds = RefundTests()
 
@@ -49,7 +49,7 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
-    @Test("after a fall back, a refund and a reversal that leave a grant unchanged publish its state again")
+    @Test("after a fall-back, a refund and its reversal that leave a grant unchanged publish the grant's state again")
     func cancelledWords() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -74,10 +74,10 @@ struct RevisionFloorTests {
             try await refunds.apply(
                 refunds.received(.refund, of: "1002", after: 9), refunds.received(.reversal, of: "1002", after: 5),
                 in: database) == ["revoked", "outdated"])
-        // The database had this reversal before the fall back.
+        // The database had this reversal before the fall-back.
         #expect(
             try await refunds.apply(refunds.received(.reversal, of: "1003", after: 5), in: database) == ["duplicate"])
-        // Apple signed it long after the fall back.
+        // Apple signed this reversal long after the fall-back.
         let century: Int64 = 3_155_760_000
         #expect(
             try await refunds.apply(refunds.received(.reversal, of: "1004", after: century), in: database)
@@ -93,7 +93,7 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
-    @Test("after a fall back, a reversal that a newer refund has outdated publishes the revocation again, once")
+    @Test("after a fall-back, a reversal that a newer refund has outdated publishes the revocation again, once")
     func outdatedReversal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -102,13 +102,13 @@ struct RevisionFloorTests {
         }
         #expect(try await refunds.apply(refunds.received(.refund, of: "1001"), in: database) == ["revoked"])
         let floor = try await fallBack(database)
-        // The lost state had the reversal and published its event. The second refund came after the fall back.
+        // The lost state had the reversal and its published event. Apple signed the second refund after the fall-back.
         let century: Int64 = 3_155_760_000
         #expect(
             try await refunds.apply(refunds.received(.refund, of: "1001", after: century), in: database)
                 == ["remembered"])
         #expect(try await refunds.apply(refunds.received(.reversal, of: "1001", after: 5), in: database) == ["revoked"])
-        // Published events are not published again.
+        // The ledger publishes this event only once.
         #expect(
             try await refunds.apply(refunds.received(.reversal, of: "1001", after: 4), in: database) == ["outdated"])
         #expect(
@@ -144,7 +144,7 @@ struct RevisionFloorTests {
             _ = try await ledger.record(refunds.decision("100\(offset)", offset: offset))
         }
         #expect(try await database.number("SELECT revision_floor()") == 0)
-        // The update makes a copy of a primary whose timeline, or whose cluster, is another one.
+        // The update makes this database a copy of another primary, which has another timeline or cluster.
         try await database.run("UPDATE database_lives SET life = 'the primary that it was copied from'")
         #expect(try await refunds.apply(refunds.received(.refund, of: "1001"), in: database) == ["revoked"])
         let floor = try await database.number("SELECT max(revisions_above) FROM database_lives")

@@ -33,7 +33,7 @@ struct RiskTests {
         return (json["risk"]?.array ?? []).compactMap(\.string)
     }
 
-    @Test("players on a device are counted over batches for thirty days, and purchases of a day from the grants")
+    @Test("a device's players are counted over batches for thirty days, and a day's purchases from the grants")
     func remembered() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -52,7 +52,7 @@ struct RiskTests {
         let later = Sample.noon.adding(milliseconds: 30 * 86_400_000)
         #expect(try await record(5, "c", "phone", at: later) == [])
         #expect(try await database.number("SELECT count(*) FROM device_sightings") == 4)
-        // A replay of the record gets the stored answer, with the first risk.
+        // A replay of the record gets the stored answer, with the first risk signals.
         let first = try await ledger.record(decision(3, player: "c", device: "phone"))
         #expect(risk(first) == ["shared_device"])
         await ledger.close()
@@ -137,7 +137,7 @@ struct RiskTests {
         let ledger = PostgresLedger(pool: pool)
         for id in 1...3 { _ = try await ledger.record(decision(id, player: "p-\(id)", device: "device-\(id)")) }
         await ledger.close()
-        // PostgreSQL surely adds a session's counts to the statistics when the session ends.
+        // PostgreSQL adds a session's counts to the statistics when the session ends, at the latest.
         await pool.close()
         func scans(_ index: String) -> String {
             "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'device_sightings_\(index)'"
@@ -147,7 +147,7 @@ struct RiskTests {
         #expect(try await database.number(whole) == 0)
     }
 
-    @Test("the Apple accounts that bought for a player are counted over batches, and the third gives many_accounts")
+    @Test("a player's Apple accounts are counted over batches, and the third account gives many_accounts")
     func accounts() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A connection string that is replaced while a process runs")
 struct RotatedPasswordTests {
-    @Test("a new connection takes the latest connection string, or the first if the latest cannot be read")
+    @Test("a new connection uses the latest connection string, or the first string if the latest cannot be read")
     func newest() async throws {
         let database = try await LedgerDatabase()
         let good = database.uri

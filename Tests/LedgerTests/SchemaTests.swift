@@ -23,7 +23,7 @@ struct SchemaTests {
         #expect(try await database.number(days) == 40)
     }
 
-    @Test("an older and a newer schema are told apart, and a migration leaves a newer schema as it is")
+    @Test("older and newer schemas are told apart, and a migration leaves a newer schema unchanged")
     func versions() async throws {
         let database = try await LedgerDatabase()
         try await database.run("UPDATE schema_version SET version = version + 1")
@@ -124,7 +124,7 @@ struct SchemaTests {
         #expect(try await store.load(version: 999) == nil)
     }
 
-    @Test("an import that waits for another one looks at the other one's catalog, and may leave it in place")
+    @Test("an import that waits for another import sees the other import's catalog, and may leave it in place")
     func importsAtOnce() async throws {
         struct Refused: Error {}
         let database = try await LedgerDatabase()

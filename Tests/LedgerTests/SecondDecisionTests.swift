@@ -56,7 +56,7 @@ struct SecondDecisionTests {
         }
     }
 
-    @Test("an operator's refusal of a granted submission is answered with the grant, whose event is published again")
+    @Test("if an operator refuses a granted submission, the answer is the grant, whose event is published again")
     func refusedByOperator() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -23,7 +23,7 @@ struct ShownRefundTests {
         _ = try await subject.ledger.record(decision)
     }
 
-    @Test("an announced purchase is granted if its reversal is newer than the shown refund, and else refused")
+    @Test("an announced purchase is granted if its reversal is newer than the shown refund, and refused otherwise")
     func reversed() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000"), try Subject.told("1001")])
@@ -43,7 +43,7 @@ struct ShownRefundTests {
         }
     }
 
-    @Test("a refund shown in the answer about a held purchase cancels the announced purchase")
+    @Test("a refund that the answer about a held purchase shows cancels the announced purchase")
     func held() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000")])

@@ -40,7 +40,7 @@ struct StatementTests {
         }
     }
 
-    @Test("Swift code reads the columns of a statement by name, never by position")
+    @Test("Swift code reads a statement's columns by name, never by position")
     func names() throws {
         let byPlace = /\.\w+\((?:0|row|\$0), ?\d+\)/
         for (path, text) in try LedgerStatement.sources(endingWith: ".swift") {
@@ -62,7 +62,8 @@ struct StatementTests {
         #expect(error?.kind == .other)
     }
 
-    /// The statements that no worker runs, each with the command that runs it. `check` need not try them.
+    /// The statements that no worker runs, each with the command that runs it. `check` need not rehearse these
+    /// statements.
     private static let notRehearsed: [String: String] = [
         "list_traffic_minutes": "receiptd console", "list_traffic_hours": "receiptd console",
         "insert_console_change": "receiptd console", "update_console_change": "receiptd console",

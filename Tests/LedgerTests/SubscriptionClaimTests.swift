@@ -4,7 +4,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-@Suite("Claims of subscriptions that Apple is asked about")
+@Suite("Claims of subscriptions about which the worker asks Apple")
 struct SubscriptionClaimTests {
     private typealias Subject = FollowedSubscriptionsConformance.Subject
 
@@ -39,7 +39,9 @@ struct SubscriptionClaimTests {
         }
     }
 
-    @Test("settling an answer adds unowned claims for its subscription and for the previous original transaction")
+    @Test(
+        "settling an answer adds unowned claims for the answer's subscription and for its previous original transaction"
+    )
     func claims() async throws {
         try await with { database, subject, leased in
             var told = FollowedSubscriptionsConformance.status(
@@ -60,7 +62,8 @@ struct SubscriptionClaimTests {
         }
     }
 
-    @Test("an erased player does not become the owner of a subscription that continues an erased one")
+    @Test(
+        "an erased player does not become the owner of a subscription that continues the player's erased subscription")
     func erased() async throws {
         try await with { database, subject, leased in
             try await database.run(
@@ -85,7 +88,8 @@ struct SubscriptionClaimTests {
         }
     }
 
-    @Test("a refund shown in a receipt revokes a granted purchase, and stores nothing of a purchase never granted")
+    @Test(
+        "a refund shown in a receipt revokes a granted purchase, and stores nothing if the purchase was never granted")
     func shown() async throws {
         try await with { database, subject, leased in
             try await database.run(
@@ -121,7 +125,7 @@ struct SubscriptionClaimTests {
     }
 
     @Test(
-        "a subscription whose owner is gone is not asked about again, whatever Apple answers", arguments: [true, false])
+        "a subscription without an owner is not checked again, whatever Apple answers", arguments: [true, false])
     func ownerless(isToldOf: Bool) async throws {
         try await with { database, subject, leased in
             try await database.run("UPDATE claims SET player_id = NULL, granted_transaction_id = NULL")
@@ -138,7 +142,7 @@ struct SubscriptionClaimTests {
         let ledger = database.ledger()
         let subject = Subject(database, ledger)
         _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1)
-        // RENEWAL_EXTENDED has the same effect.
+        // Apple's RENEWAL_EXTENDED notification has the same effect as this update.
         try await database.run("UPDATE subscriptions SET expires_at = expires_at + interval '10 days'")
         func record(_ id: String, from begin: Int64, to end: Int64, offset: Int64) async throws -> RecordedOutcome {
             let day: Int64 = 86_400_000
@@ -173,7 +177,7 @@ struct SubscriptionClaimTests {
         let ledger = database.ledger()
         let subject = Subject(database, ledger)
         _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1)
-        // RENEWAL_EXTENDED has the same effect.
+        // Apple's RENEWAL_EXTENDED notification has the same effect as this update.
         try await database.run("UPDATE subscriptions SET expires_at = expires_at + interval '5 days'")
         let leased = try #require(try await subject.lease().first)
         // The period begins on the fifth day, and ends with the extended period.

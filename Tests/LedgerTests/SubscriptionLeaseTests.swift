@@ -16,7 +16,7 @@ struct SubscriptionLeaseTests {
         await ledger.close()
     }
 
-    /// Leases the subscription again, as if the last worker had died and its lease had expired.
+    /// Leases the subscription again, after its lease expired as if the last worker had died.
     private func leaseAgain(_ database: LedgerDatabase, _ subject: Subject) async throws -> LeasedSubscription {
         try await database.run("UPDATE subscriptions SET leased_until = now() - interval '1 second'")
         return try #require(try await subject.lease().first)
@@ -35,13 +35,14 @@ struct SubscriptionLeaseTests {
                 #expect((whole - 20...whole).contains(try await seconds(database)), "take \(take)")
                 #expect(try await subject.lease().isEmpty, "it is nobody else's meanwhile")
             }
-            // No lease is nine hours long, so a lease that ends there was taken while the clock was ahead.
+            // No lease is nine hours long. A lease that ends in nine hours was therefore given while the clock was
+            // ahead.
             try await database.run("UPDATE subscriptions SET leased_until = now() + interval '9 hours'")
             #expect(try await subject.lease().count == 1)
         }
     }
 
-    @Test("a lease that ends in order does not lengthen the next lease")
+    @Test("a lease that a worker ends does not lengthen the next lease")
     func inOrder() async throws {
         try await with { database, subject in
             _ = try await leaseAgain(database, subject)

@@ -6,11 +6,11 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("Events that are searched for after Kafka has acknowledged them")
+@Suite("Searches for events by id after Kafka has acknowledged the events")
 struct ToldEventTests {
     private static let catalog = Catalog(version: 1, apps: [])
 
-    /// Returns the names that an inspection of the event's id finds.
+    /// Returns the names that an inspection of the event id finds.
     private func names(of id: NameBasedUUID, in database: LedgerDatabase) async throws -> [String] {
         try await Inspection.of(id.description, days: 2, limit: 10, in: database.pool).names
     }

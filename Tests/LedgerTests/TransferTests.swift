@@ -22,7 +22,9 @@ struct TransferTests {
             .transfer("5000", to: "player-2", by: "ann", note: nil)
     }
 
-    @Test("a transfer is refused while a transaction of the subscription is held, and done after its rejection")
+    @Test(
+        "a transfer is refused while a transaction of the subscription is held, and succeeds after the hold's rejection"
+    )
     func held() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -42,7 +44,7 @@ struct TransferTests {
         await ledger.close()
     }
 
-    @Test("the new owner of a transferred subscription stays its owner after an operator refused a hold of a period")
+    @Test("the new owner of a transferred subscription stays its owner after an operator rejects a hold of a period")
     func refusedHold() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Two SQL transactions that delete and write undelivered purchases")
 struct UndeliveredLockTests {
-    /// SQL for a trigger: after its delete, a session waits until the other session has deleted too, waits for a lock,
+    /// SQL for a trigger. After its delete, a session waits until the other session has also deleted, waits for a lock,
     /// or has ended.
     private static let meeting = """
         CREATE FUNCTION meet() RETURNS trigger LANGUAGE plpgsql AS $$

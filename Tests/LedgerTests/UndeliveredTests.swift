@@ -87,7 +87,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("a binding_mismatch purchase is undelivered to its sender until it is known as another player's")
+    @Test("a binding_mismatch purchase is undelivered to its sender until it is known to be another player's")
     func binding() async throws {
         func refused(_ id: String, _ token: String?) -> JudgedPurchase {
             Self.rejected(id, .bindingMismatch) { $0.appAccountToken = token }
@@ -106,14 +106,14 @@ struct UndeliveredTests {
         _ = try await ledger.record(Self.decision(.each(purchases), offset: 1, tokenUse: .holds))
         let own = "player-1 undelivered"
         #expect(try await ask("1000", "1001", "1002", "1003", "1004") == [own, own, own, "- -", "- -"])
-        // The sender of 2000 proved no possession. The account tokens of 2001 and 2002 are players' ids.
+        // The sender of 2000 did not prove possession. The account tokens of 2001 and 2002 are players' ids.
         _ = try await ledger.record(
             Self.decision(.each([refused("2000", nil)]), offset: 2, provesPossession: false, tokenUse: .holds))
         _ = try await ledger.record(
             Self.decision(.each([refused("2001", "player-2"), refused("2002", "player-1")]), offset: 3))
         #expect(try await ask("2000", "2001", "2002") == ["- -", "- -", own])
-        // Player 2's retired_product rejection makes the purchase player 2's for good, and player 2's binding_mismatch
-        // does not. A grant comes before every rejection.
+        // Player 2's retired_product rejection gives the purchase to player 2 permanently, and player 2's
+        // binding_mismatch does not. A grant takes precedence over every rejection.
         for (offset, reason) in [(10, Reason.bindingMismatch), (11, .retiredProduct)] {
             _ = try await ledger.record(
                 Self.decision(.each([Self.rejected("1000", reason)]), offset: Int64(offset), player: "player-2"))
@@ -149,7 +149,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("a wholly rejected submission leaves its twenty newest purchases undelivered, if it proves possession")
+    @Test("a wholly rejected submission that proves possession leaves its twenty newest purchases undelivered")
     func whole() async throws {
         let many = (0..<30).map { number in
             Sample.purchase("\(1000 + number)", at: Sample.noon.adding(milliseconds: Int64(number)))
@@ -164,7 +164,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("an expired period is not undelivered beside a granted period, nor as a seat of a granted period")
+    @Test("an expired period is not undelivered if another period of its receipt, or its own period, is granted")
     func periods() async throws {
         let end = Sample.noon.adding(milliseconds: 86_400_000)
         func period(

@@ -5,7 +5,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-/// Periods that become known without a grant, before their own notification or in its place.
+/// Tests periods that become known without a grant, before their own notification or instead of it.
 @Suite("Periods of subscriptions that become known without a grant")
 struct UntoldPeriodsTests {
     private typealias Subscriptions = FollowedSubscriptionsConformance
@@ -46,7 +46,7 @@ struct UntoldPeriodsTests {
             _ = try await PostgresNotices(pool: database.pool).apply(received, catalog: catalog)
         }
 
-        /// Returns the number of grants of the period from day 38, and the number of these that player 1 owns.
+        /// Returns the number of grants of the period from day 38, and the number of those grants that player 1 owns.
         func granted() async throws -> [Int] {
             let count = "SELECT count(*) FROM grants WHERE transaction_id = '100038'"
             return [try await database.number(count), try await database.number(count + " AND player_id = 'player-1'")]
@@ -74,11 +74,11 @@ struct UntoldPeriodsTests {
     }
 
     @Test(
-        "a period that a refused submission shows first is asked for at once, and granted once to the owner",
+        "if a refused submission first shows a period, Apple is asked at once, and the owner gets the period once",
         arguments: ["player-2", "player-1"])
     func refused(player: String) async throws {
         try await with { subject in
-            // The ledger rejects the other player's period, and a rule rejects the owner's.
+            // The ledger rejects the other player's period. A rule rejects the owner's period.
             let verdict: JudgedPurchase.Verdict =
                 player == "player-1" ? .reject(.bindingMismatch) : .grant(payload: nil)
             for offset in Int64(2)...3 {
@@ -99,7 +99,7 @@ struct UntoldPeriodsTests {
     }
 
     @Test(
-        "a period whose own notification is lost is asked for when another notification carries it",
+        "if a period's own notification is lost, Apple is asked when another notification shows the period",
         arguments: ["DID_CHANGE_RENEWAL_STATUS", "RENEWAL_EXTENDED"])
     func lost(type: String) async throws {
         try await with { subject in
@@ -113,7 +113,7 @@ struct UntoldPeriodsTests {
         }
     }
 
-    @Test("a period that its own notification brings costs no request, whatever other notification carries it")
+    @Test("a period that its own notification brings costs no request, whichever other notification shows it")
     func brought() async throws {
         try await with { subject in
             try await subject.notify([
@@ -126,7 +126,7 @@ struct UntoldPeriodsTests {
         }
     }
 
-    @Test("a period that becomes known before its subscription has a row is asked for once the row exists")
+    @Test("if a period becomes known before its subscription has a row, Apple is asked as soon as the row exists")
     func firstTold() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -142,7 +142,7 @@ struct UntoldPeriodsTests {
     }
 
     @Test(
-        "a grace period that a notification names before any grant is known, whether or not the app follows renewals",
+        "a grace period that a notification names before any grant is stored, whether or not the app follows renewals",
         arguments: [AnnouncementPolicy.RenewalPolicy.follow, .off, nil])
     func grace(renewals: AnnouncementPolicy.RenewalPolicy?) async throws {
         let database = try await LedgerDatabase()
@@ -168,7 +168,7 @@ struct UntoldPeriodsTests {
     }
 
     @Test(
-        "an end that a notification names while the catalog does not follow the app makes the owner's row due at once",
+        "an end that is notified while the catalog does not follow the app makes the owner's row due at once",
         arguments: [AnnouncementPolicy.RenewalPolicy.off, nil])
     func ended(renewals: AnnouncementPolicy.RenewalPolicy?) async throws {
         try await with { subject in
@@ -195,7 +195,7 @@ struct UntoldPeriodsTests {
         return told
     }
 
-    @Test("what a notification names while the catalog lacks the app makes no row of an erased player due")
+    @Test("a notification that comes while the catalog lacks the app makes no row of an erased player due")
     func erased() async throws {
         try await with { subject in
             var random = SystemRandomNumberGenerator()

@@ -20,11 +20,11 @@ struct ClockTests {
         #expect(clock.take() == nil)
     }
 
-    @Test("A record appended after the last look at the end shows by how much this clock is ahead")
+    @Test("A record appended after the last look at the partition's end shows by how much this clock is ahead")
     func ahead() {
         let clock = RecordClock()
         clock.ended(topic: "t", partition: 0, offset: 10, now: Self.noon)
-        // The record waited for a minute, and its timestamp is two hours back.
+        // The worker reads the record a minute after the look. The timestamp is two hours before the look.
         Self.took(clock, offset: 10, timestamp: Self.noon - 7_200_000, now: Self.noon + 60_000)
         #expect(clock.take() == 7_200)
         #expect(clock.take() == nil)
@@ -34,7 +34,7 @@ struct ClockTests {
         #expect(clock.take() == 0)
     }
 
-    @Test("A record from the future shows that this clock is behind, or its writer's ahead")
+    @Test("A record from the future shows that this clock is behind, or that the record's writer is ahead")
     func behind() {
         let clock = RecordClock()
         Self.took(clock, offset: 0, timestamp: Self.noon + 3_600_000, now: Self.noon)

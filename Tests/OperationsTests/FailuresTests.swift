@@ -39,7 +39,7 @@ struct FailuresTests {
         #expect(states.episodes.isEmpty)
     }
 
-    @Test("A part that fails now and then counts as one failure until it has succeeded for a while")
+    @Test("Repeated failures of a part count as one failure until the part has succeeded for a while")
     func flapping() {
         var states = FailureStates()
         var said: [FailureStates.Notice.Kind] = []
@@ -53,7 +53,7 @@ struct FailuresTests {
         #expect(states.failed(.recall, Self.denied, now: 70)?.kind == .began)
     }
 
-    @Test("A failing part without which nothing goes on makes the process unready after five seconds")
+    @Test("If a needed part fails for five seconds, the process is unready; a failing optional part is only listed")
     func readiness() {
         var states = FailureStates()
         _ = states.failed(.decisions, Self.denied, now: 100)
@@ -127,7 +127,7 @@ struct FailuresTests {
         #expect(log.lines.count == 2)
     }
 
-    @Test("A cancelled task is no failure, and of an error that is no DescribedError only the type is logged")
+    @Test("A cancelled task is no failure, and an error that is no DescribedError is logged by its type only")
     func strangers() {
         struct Secretive: Error, CustomStringConvertible { let description = "password" }
         let log = LogRecorder()

@@ -21,7 +21,7 @@ struct HealthTests {
     }
 
     @Test(
-        "A part is stuck once its last beat is older than its limit, and well again after the next",
+        "A part is stuck once its last beat is older than the part's limit, and well again after the next beat",
         arguments: Health.Part.allCases)
     func heartbeat(part: Health.Part) {
         let clock = ManualClock()

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Incidents that wait to be stored")
 struct IncidentsTests {
-    @Test("repeated incidents are added up until they are taken, and counts put back are added to later incidents")
+    @Test("repeated incidents are added up until `take`, and counts that are put back are added to later incidents")
     func waiting() {
         let incidents = ReceiptdMetrics(version: "test").incidents
         incidents.note(.crashed)
@@ -29,7 +29,7 @@ struct IncidentsTests {
         #expect(taken.reduce(0) { $0 + $1.count } == 5_000)
     }
 
-    @Test("readyz reports records that Kafka deleted unread, even before they are stored, until the last loss is old")
+    @Test("readyz reports a loss of unread records, even before a worker stores it, until the last loss is old")
     func losses() {
         let metrics = ReceiptdMetrics(version: "test")
         let health = Health(failures: Failures(metrics: metrics), needing: [])
@@ -39,7 +39,7 @@ struct IncidentsTests {
         let words = "Kafka deleted records before they were read, last 0 min ago, 440 in 90 days"
         #expect(health.readyz().ok && health.readyz().text.contains(words))
         #expect(health.readyz().text.split(separator: "\n").count == 2)
-        // PostgreSQL knows only an old loss until the worker stores the new one.
+        // PostgreSQL knows only an old loss until the worker stores the new loss.
         let old = [Incidents.Known(kind: .deletedUnread, lastSeconds: 1_700_000_000, count: 440)]
         metrics.incidents.set(old)
         #expect(health.readyz().text.contains(words))

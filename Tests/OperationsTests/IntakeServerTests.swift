@@ -24,7 +24,7 @@ struct IntakeServerTests {
         }
     }
 
-    /// Runs a server on a free port while `body` asks it.
+    /// Runs a server on a free port while `body` sends requests to the server.
     private func serve(
         _ posted: Posted, metrics: ReceiptdMetrics = ReceiptdMetrics(version: "test"),
         connections: Int = IntakeServer.maximumConnections,
@@ -61,7 +61,7 @@ struct IntakeServerTests {
         return await socket.ask(text)
     }
 
-    @Test("answers 200, 400 or 503 to a notification that is taken, refused or to be sent again, and answers probes")
+    @Test("the intake answers 200, 400 or 503 to a taken, refused or postponed notification, and answers probes")
     func answers() async throws {
         let posted = Posted()
         try await serve(posted) { port in
@@ -84,7 +84,7 @@ struct IntakeServerTests {
         #expect(posted.bodies.withLock { $0 } == ["yes", "no", "later"])
     }
 
-    @Test("takes a body in chunks, and several requests of one connection in their order")
+    @Test("the intake takes a body in chunks, and answers the requests of one connection in their order")
     func shapes() async throws {
         let posted = Posted()
         try await serve(posted) { port in
@@ -98,7 +98,7 @@ struct IntakeServerTests {
         #expect(posted.bodies.withLock { $0 } == ["no way", "one", "two"])
     }
 
-    @Test("takes a body of 256 KiB, and answers 413 to a larger body, chunked or with its length")
+    @Test("the intake takes a body of 256 KiB, and answers 413 to a larger body, chunked or with a length")
     func tooLarge() async throws {
         let posted = Posted()
         let limit = IntakeServer.maximumBodyBytes
@@ -115,7 +115,7 @@ struct IntakeServerTests {
         #expect(posted.bodies.withLock { $0 } == ["\(limit) bytes"])
     }
 
-    @Test("does not take a notification with a header of 20,000 characters, and closes its connection")
+    @Test("the intake refuses a notification with a header of 20,000 characters, and closes the connection")
     func longHeader() async throws {
         let posted = Posted()
         try await serve(posted) { port in
@@ -147,7 +147,7 @@ struct IntakeServerTests {
         }
     }
 
-    @Test("a request that arrives byte by byte is closed after its time limit, unless its answer has begun")
+    @Test("a connection whose request arrives byte by byte is closed after a time limit, unless the answer has begun")
     func slow() {
         let table = ConnectionTable(requestSeconds: 20)
         let channels = (0..<2).map { _ in EmbeddedChannel() }

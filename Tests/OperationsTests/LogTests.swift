@@ -48,7 +48,7 @@ struct LogTests {
             ])
     }
 
-    /// An identifier that a player's client may send.
+    /// Identifiers that a player's client may send.
     static let hostile = [
         "\n{\"level\":\"critical\"}", "\r\n", "\u{1B}[2J\u{7}", "\u{0}", "\u{85}\u{9B}31m", "\u{2028}\u{2029}",
         "\u{202E}drawkcab\u{2066}", "\"quoted\" = \\n", "é\u{301}👩‍👩‍👧 ÿ",
@@ -109,7 +109,7 @@ struct LogTests {
         #expect(line.hasSuffix("x…\"}\n"))
     }
 
-    @Test("The line's metadata wins over its error's, the provider's and the logger's")
+    @Test("A line's own metadata wins over its error, the provider's metadata and the logger's metadata")
     func precedence() {
         let recorder = LogRecorder()
         var logger = recorder.logger(.text)
@@ -124,7 +124,7 @@ struct LogTests {
             ])
     }
 
-    @Test("The shared level changes all loggers, except one that has its own")
+    @Test("The shared level changes all loggers, except a logger with its own level")
     func levels() {
         let recorder = LogRecorder()
         let level = LogLevelSwitch(.info)

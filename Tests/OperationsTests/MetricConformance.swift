@@ -13,9 +13,9 @@ struct MetricConformance {
 
     struct Subject: Sendable {
         let metric: any Metric
-        /// Counts one more.
+        /// Adds one count to the metric.
         let count: @Sendable () -> Void
-        /// Returns the samples of a scrape after this number of counts, each count complete.
+        /// Returns the expected samples of a scrape after this number of complete counts.
         let reading: @Sendable (Double) -> [MetricSample]
     }
 
@@ -42,7 +42,9 @@ struct MetricConformance {
         }
     }
 
-    @Test("has all its lines from the start, at zero, and in a fixed order", arguments: Implementation.allCases)
+    @Test(
+        "a metric has all its lines from the start, at zero, and in a fixed order",
+        arguments: Implementation.allCases)
     func fresh(implementation: Implementation) {
         let subject = subject(implementation)
         #expect(subject.metric.samples() == subject.reading(0))
@@ -50,14 +52,16 @@ struct MetricConformance {
         #expect(subject.metric.samples() == subject.reading(1))
     }
 
-    @Test("is not changed by a scrape", arguments: Implementation.allCases)
+    @Test("a scrape does not change a metric", arguments: Implementation.allCases)
     func readTwice(implementation: Implementation) {
         let subject = subject(implementation)
         subject.count()
         #expect(subject.metric.samples() == subject.metric.samples())
     }
 
-    @Test("is read consistently while it is counted, and loses no count", arguments: Implementation.allCases)
+    @Test(
+        "a metric that is scraped while it counts gives consistent samples, and loses no count",
+        arguments: Implementation.allCases)
     func consistent(implementation: Implementation) async {
         let subject = subject(implementation)
         await withTaskGroup(of: Void.self) { group in

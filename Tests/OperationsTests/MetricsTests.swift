@@ -47,7 +47,7 @@ struct MetricsTests {
                 """)
     }
 
-    @Test("A histogram takes a negative value as 0 and ignores what is not finite")
+    @Test("A histogram takes a negative value as 0 and ignores a value that is not finite")
     func oddObservations() {
         let histogram = Histogram(upperBounds: [1])
         for value in [-5, .nan, .infinity, -.infinity] as [Double] { histogram.observe(value) }
@@ -87,7 +87,7 @@ struct MetricsTests {
         #expect(family.with("0", "b").value == 1)
     }
 
-    @Test("A removed child is gone from the scrape and starts anew")
+    @Test("A removed child is absent from the scrape, and a new child with the same labels starts at 0")
     func removal() {
         let lag = MetricsRegistry().gauge("app_lag", help: "Lag.", labels: ["topic", "partition"])
         lag.with("t", "0").set(5)
@@ -119,7 +119,7 @@ struct MetricsTests {
         #expect(histogram.reading.count == 8_000)
     }
 
-    @Test("Each scrape refreshes first, and a refresh may use the registry")
+    @Test("Each scrape calls the refresh closures first, and such a closure may use the registry")
     func refresh() {
         let registry = MetricsRegistry()
         let calls = registry.counter("app_scrapes_total", help: "Scrapes.").with()

@@ -18,7 +18,7 @@ struct MisconfigurationTests {
         #expect(value("a") == 0 && value("b") == 1)
     }
 
-    @Test("readyz says for each misconfigured app and cause what to do, and the process stays ready")
+    @Test("for each misconfigured app and cause, readyz gives an instruction, and the process stays ready")
     func told() {
         let metrics = ReceiptdMetrics(version: "test")
         let health = Health(failures: Failures(metrics: metrics), needing: [])

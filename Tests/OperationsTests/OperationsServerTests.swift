@@ -21,7 +21,8 @@ struct OperationsServerTests {
         let log = LogRecorder()
         var connections = ConnectionTable.maximum
 
-        /// Runs the server while `body` asks it, then stops it gracefully; returns after it ended.
+        /// Runs the server while `body` sends requests, and then stops the server gracefully. Returns after the server
+        /// has ended.
         func serve(
             _ body: @escaping @Sendable (_ ask: @escaping Ask, _ port: Int) async throws -> Void
         ) async throws {
@@ -35,7 +36,7 @@ struct OperationsServerTests {
                 services: [server], logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() })
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
-                    // The end of the stream ends the wait for a port, if the server got none.
+                    // If the server gets no port, the end of the stream ends the wait for a port.
                     defer { told.finish() }
                     try await group.run()
                 }
@@ -58,7 +59,7 @@ struct OperationsServerTests {
         return (try #require(response as? HTTPURLResponse), String(decoding: data, as: UTF8.self))
     }
 
-    @Test("Probes answer 200 or 503 with the reasons, as health says")
+    @Test("Probes answer 200, or 503 with the reasons that health gives")
     func probes() async throws {
         let fixture = Fixture()
         try await fixture.serve { ask, _ in
@@ -177,7 +178,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("Beyond the limit the connection that was silent for longest is closed, and a new connection is not")
+    @Test("Beyond the limit, the connection that was silent for longest is closed, and a new connection stays open")
     func oldestGoes() {
         let table = ConnectionTable(maximum: 2)
         let channels = (0..<3).map { _ in EmbeddedChannel() }
@@ -186,7 +187,8 @@ struct OperationsServerTests {
         table.touch(channels[0], .ofRequest, now: 2)
         #expect(table.add(channels[2], now: 3))
         #expect(table.count == 2)
-        // A connection that has asked may be idle for a minute, and a silent one for seconds.
+        // A connection that has sent a request may be idle for a minute. A connection that has sent none may be idle
+        // for seconds.
         table.closeOverdue(now: 3 + ConnectionTable.headSeconds + 1)
         #expect(table.count == 1)
         table.closeOverdue(now: 2 + ConnectionTable.idleSeconds + 1)
@@ -217,7 +219,8 @@ struct OperationsServerTests {
             }
         }
 
-        /// Connects to loopback on a thread outside the cooperative pool, which the server may need to accept.
+        /// Connects the sockets to loopback, on a thread of its own. The server may need the cooperative pool to accept
+        /// them.
         static func connect(_ sockets: [Socket], port: UInt16) async -> Bool {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread {
@@ -239,7 +242,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("A taken port is an error with EADDRINUSE and the address")
+    @Test("If the port is taken, the server throws an error with EADDRINUSE and the address")
     func portTaken() async throws {
         let first = Fixture()
         try await first.serve { _, port in
@@ -252,7 +255,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("An address that is not this machine's is an error that is not retried")
+    @Test("If the address is not this machine's, the server throws an error that is not retried")
     func noSuchHost() async throws {
         let fixture = Fixture()
         let server = OperationsServer(

@@ -47,7 +47,7 @@ struct ReceiptdMetricsTests {
         for label in labels { #expect(series.contains("\(label)=\"")) }
     }
 
-    @Test("Every promised metric is declared before anything happened", arguments: promised)
+    @Test("Every promised metric is declared before the first event", arguments: promised)
     func declaredAtStart(name: String, type: String, labels: [String]) {
         #expect(ReceiptdMetrics(version: "0").registry.render().contains("# TYPE \(name) \(type)\n"))
     }
@@ -60,7 +60,7 @@ struct ReceiptdMetricsTests {
     }
 
     @Test(
-        "promtool finds nothing to complain about",
+        "promtool finds no fault in the metrics",
         .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/promtool")),
         arguments: [ReceiptdMetrics(version: "0"), filled()])
     func lint(metrics: ReceiptdMetrics) throws {

@@ -9,7 +9,7 @@ import Testing
 struct LoopExecutorTests {
     private let loop = MultiThreadedEventLoopGroup.singleton.next()
 
-    /// A wait of a task on the executor, which the test ends.
+    /// A task's wait on the executor. The test ends the wait.
     private final class Sleeper: Sendable {
         private let continuation = Mutex<CheckedContinuation<Void, Never>?>(nil)
 
@@ -50,7 +50,7 @@ struct LoopExecutorTests {
             order.withLock { $0.append(number) }
             if number == 0 { sleepers[2].wake() }
         }
-        // The jobs run in one turn of the loop, as the answers of one poll of the sockets do.
+        // Both tasks are woken in one turn of the loop, as by the answers of one poll of the sockets.
         loop.execute {
             sleepers[0].wake()
             sleepers[1].wake()
@@ -71,7 +71,7 @@ struct LoopExecutorTests {
         let before = await withCheckedContinuation { continuation in
             loop.execute {
                 sleepers[0].wake()
-                // The loop already has the first job of the chain, so this job runs after it.
+                // The loop already has the chain's first job, so the new job runs after the chain's first job.
                 loop.execute { continuation.resume(returning: order.withLock { $0.count }) }
             }
         }

@@ -6,7 +6,7 @@ import Testing
 struct ConnectBackoffTests {
     private let start = ContinuousClock.now
 
-    @Test("doubles from 0.1 s to 5 s, and a success ends it")
+    @Test("the backoff doubles from 0.1 s to 5 s, and a success ends the backoff")
     func doubles() {
         var backoff = ConnectBackoff()
         #expect(backoff.permits(at: start))
@@ -22,7 +22,7 @@ struct ConnectBackoffTests {
         #expect(backoff.permits(at: now))
     }
 
-    @Test("is up to half shorter at random")
+    @Test("the backoff is shorter by a random part, at most by half")
     func jitter() {
         var backoff = ConnectBackoff()
         backoff.failed(at: start, jitter: 0.96)
@@ -30,7 +30,7 @@ struct ConnectBackoffTests {
         #expect(backoff.permits(at: start + .milliseconds(53)))
     }
 
-    @Test("counts the failures of several sessions at one time once")
+    @Test("failures of several sessions at the same time count as one failure")
     func together() {
         var backoff = ConnectBackoff()
         for _ in 0..<8 { backoff.failed(at: start, jitter: 0) }

@@ -17,7 +17,7 @@ struct ConnectionLossTests {
         }
     }
 
-    @Test("a connection lost in an SQL transaction's first statement is replaced, and the statement applied once")
+    @Test("a connection lost in an SQL transaction's first statement is replaced, and the statement is applied once")
     func withFirstStatement() async throws {
         let database = try TestDatabase()
         // The statement ends its own session the first time, after the pool has checked the idle connection.
@@ -45,7 +45,7 @@ struct ConnectionLossTests {
         #expect(found == [2, 1])
     }
 
-    @Test("a connection lost in an SQL transaction fails it, and its body cannot continue on another connection")
+    @Test("a lost connection fails its SQL transaction, which cannot continue on another connection")
     func duringTransaction() async throws {
         let database = try TestDatabase()
         let other = TestDatabase.pool(database.uri)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The throw-away server")
 struct EmbeddedPostgresTests {
-    @Test("keeps a given directory with its databases, and is durable by default")
+    @Test("a server keeps the databases in a given directory, and is durable by default")
     func keptDirectory() async throws {
         let directory = "/tmp/embedded-postgres-test-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -32,7 +32,7 @@ struct EmbeddedPostgresTests {
         await copy.close()
     }
 
-    @Test("names the wrong setting with which it does not start")
+    @Test("if a wrong setting prevents the start, the error names the setting")
     func wrongSetting() throws {
         let error = #expect(throws: EmbeddedPostgresError.self) {
             try EmbeddedPostgres.start(settings: ["no_such_setting": "1"])
@@ -55,7 +55,7 @@ struct EmbeddedPostgresTests {
         #expect(!PostgresInstallation.isOpenToAll(directory.path + "-missing"))
     }
 
-    @Test("takes another port if its own is taken when it starts, and keeps the new port over a restart")
+    @Test("if its port is taken at the start, a server takes another port and keeps that port over a restart")
     func portTaken() throws {
         let first = try EmbeddedPostgres.start(durable: false)
         defer { first.stop() }

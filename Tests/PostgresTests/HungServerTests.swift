@@ -71,7 +71,7 @@ struct HungServerTests {
         await pool.close()
     }
 
-    @Test("eight hung sessions are abandoned, and a ninth is waited for until the pool is interrupted")
+    @Test("a pool abandons eight hung sessions, and waits for a ninth until the pool is interrupted")
     func bounded() async throws {
         let database = try TestDatabase()
         let (told, tells) = AsyncStream.makeStream(of: HungSession.self)
@@ -103,7 +103,7 @@ struct HungServerTests {
         await pool.close()
     }
 
-    @Test("a server that takes connections and says nothing is given up, and the next host is tried")
+    @Test("if a server accepts a connection and sends nothing, the pool tries the next host")
     func connecting() async throws {
         let server = try EmbeddedPostgres.start(durable: false)
         let database = try TestDatabase()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Parameters and rows")
 struct ParameterTests {
-    @Test("every scalar type comes back as it went, and so does NULL", arguments: [true, false])
+    @Test("a value of every scalar type comes back unchanged, and so does NULL", arguments: [true, false])
     func scalars(prepared: Bool) async throws {
         let database = try TestDatabase(preparedStatements: prepared)
         let uuid = try #require(PostgresUUID("0123abcd-4567-89ef-FEDC-ba9876543210"))
@@ -98,7 +98,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("arrays may be empty, and texts come back as an array")
+    @Test("an array may be empty, and an array of texts comes back as an array")
     func emptyAndTextArrays() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in
@@ -156,7 +156,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("one statement may be used with other parameter types")
+    @Test("one statement may be used with different parameter types")
     func otherTypes() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in
@@ -173,7 +173,7 @@ struct ParameterTests {
         #expect(PostgresStatement("SELECT 1") != PostgresStatement("SELECT 2"))
     }
 
-    @Test("a UUID is read and written as text, and compares as PostgreSQL compares it")
+    @Test("a UUID is read and written as text, and UUIDs have the same order as in PostgreSQL")
     func uuidText() {
         let text = "0123abcd-4567-89ef-fedc-ba9876543210"
         #expect(PostgresUUID(text)?.description == text)

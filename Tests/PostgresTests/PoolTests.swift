@@ -6,7 +6,7 @@ import Testing
 struct PoolTests {
     /// The jobs block until the test has seen all of them start. The test runs on Swift's threads, of which most
     /// machines have fewer than five. If the jobs blocked these threads, the test could never release the jobs.
-    @Test("runs its sessions in parallel and blocks none of Swift's threads")
+    @Test("a pool runs its sessions in parallel and blocks none of Swift's threads")
     func parallel() async throws {
         let database = try TestDatabase(size: 4)
         let (started, starts) = AsyncStream.makeStream(of: Int64.self)
@@ -31,7 +31,7 @@ struct PoolTests {
         }
     }
 
-    @Test("takes jobs in the order they come")
+    @Test("a pool runs jobs in the order in which they come")
     func order() async throws {
         let database = try TestDatabase()
         let (order, ran) = AsyncStream.makeStream(of: Int.self)
@@ -55,7 +55,7 @@ struct PoolTests {
         #expect(await order.reduce(into: []) { $0.append($1) } == [0, 1, 2])
     }
 
-    @Test("closes after the running job, and fails waiting and later jobs")
+    @Test("a pool that closes finishes the running job, and fails waiting and later jobs")
     func close() async throws {
         let database = try TestDatabase()
         let (started, starts) = AsyncStream.makeStream(of: Int64.self)
@@ -89,7 +89,7 @@ struct PoolTests {
         #expect(gone == 0)
     }
 
-    @Test("passes on what a job throws")
+    @Test("`run` throws the error that its job throws")
     func throwing() async throws {
         struct Stop: Error {}
         let database = try TestDatabase()

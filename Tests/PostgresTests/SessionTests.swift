@@ -5,7 +5,7 @@ import Testing
 @Suite("A session")
 struct SessionTests {
     @Test(
-        "each transaction is read committed, whatever the database's default is", arguments: [true, false])
+        "each SQL transaction is read committed, whatever the database's default is", arguments: [true, false])
     func isolation(prepared: Bool) async throws {
         let database = try TestDatabase(preparedStatements: prepared)
         try await TestDatabase.pool(database.uri).run { session in
@@ -27,7 +27,7 @@ struct SessionTests {
     }
 
     @Test(
-        "has the configured timeouts and UTF-8, and takes its application name from the URI", arguments: [true, false])
+        "a session has the configured timeouts, UTF-8, and the application name of the URI", arguments: [true, false])
     func setUp(prepared: Bool) async throws {
         let database = try TestDatabase(preparedStatements: prepared)
         let show = PostgresStatement(
@@ -47,7 +47,8 @@ struct SessionTests {
     }
 
     @Test(
-        "commits to the disk, even if the URI sets synchronous_commit to off", arguments: [true, false], ["off", "on"])
+        "a session commits to the disk, even if the URI sets synchronous_commit to off",
+        arguments: [true, false], ["off", "on"])
     func waitsForDisk(preparedStatements: Bool, given: String) async throws {
         let database = try TestDatabase()
         let separator = database.uri.contains("?") ? "&" : "?"
@@ -61,7 +62,7 @@ struct SessionTests {
         await pool.close()
     }
 
-    @Test("commits what a transaction did, and undoes it when the body throws")
+    @Test("an SQL transaction is committed, or is undone if its body throws")
     func transactions() async throws {
         struct Stop: Error {}
         let database = try TestDatabase()
@@ -151,7 +152,7 @@ struct SessionTests {
         }
     }
 
-    @Test("does not report an SQL transaction as committed after a swallowed error in it")
+    @Test("an SQL transaction whose body swallowed an error is not reported as committed")
     func doomedTransaction() async throws {
         let database = try TestDatabase()
         let error = try await database.failure { session in
@@ -163,7 +164,7 @@ struct SessionTests {
         #expect(try await database.pool.run { try $0.execute(processID).count } == 1)
     }
 
-    @Test("does not pass an open transaction on to the next job")
+    @Test("an SQL transaction that a job leaves open does not reach the next job")
     func leftOpen() async throws {
         let database = try TestDatabase()
         let status = PostgresStatement("SELECT pg_current_xact_id_if_assigned() IS NULL, to_regclass('t') IS NULL")
@@ -174,7 +175,7 @@ struct SessionTests {
         }
     }
 
-    @Test("copies rows whose bytes are split over several chunks")
+    @Test("a COPY takes rows whose bytes are split over several chunks")
     func copyIn() async throws {
         let database = try TestDatabase()
         let (copied, found) = try await database.pool.run { session in
@@ -187,7 +188,7 @@ struct SessionTests {
         #expect(found == "zwö")
     }
 
-    @Test("aborts a COPY whose source fails or whose rows are wrong, and refuses a copyIn of a SELECT")
+    @Test("a COPY whose source fails or whose rows are wrong is aborted, and copyIn refuses a SELECT")
     func failedCopy() async throws {
         struct Stop: Error {}
         let database = try TestDatabase()
@@ -210,7 +211,7 @@ struct SessionTests {
         #expect(count == 0)
     }
 
-    @Test("prepares a statement again after the server lost it or its table changed")
+    @Test("a session prepares a statement again after the server lost the statement or its table changed")
     func prepareAgain() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in
@@ -231,7 +232,7 @@ struct SessionTests {
         }
     }
 
-    @Test("stops at a script's error and refuses a NUL byte in it")
+    @Test("a script is undone if one of its statements fails, and a script with a NUL byte is refused")
     func scripts() async throws {
         let database = try TestDatabase()
         let missing = try await database.failure { try $0.run(script: "CREATE TABLE a (); SELECT nothing") }
@@ -241,7 +242,7 @@ struct SessionTests {
         #expect(try await database.pool.run { try $0.execute(rolledBack).bool(0, 0) } == true)
     }
 
-    @Test("runs into its statement timeout, which is retriable")
+    @Test("a statement that exceeds its timeout fails with a retriable error")
     func statementTimeout() async throws {
         let database = try TestDatabase()
         let error = try await database.failure { session in

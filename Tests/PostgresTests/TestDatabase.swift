@@ -25,7 +25,7 @@ struct TestDatabase: Sendable {
             size: size)
     }
 
-    /// Runs a body and expects its `PostgresError`.
+    /// Runs the body, and returns the `PostgresError` that the body must throw.
     func failure(
         _ body: @escaping @Sendable (PostgresSession) throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> PostgresError {

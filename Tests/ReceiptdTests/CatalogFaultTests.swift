@@ -13,7 +13,7 @@ func catalogFaults(_ text: String) -> [CatalogFault] {
 }
 
 struct CatalogFaultTests {
-    /// Bad keys of an app with their values. Each fault's column is the column of the value.
+    /// Faulty lines of an app, each with words of its fault's message.
     static let badApps: [(String, String)] = [
         ("app_apple_id: 0", "app_apple_id"), ("app_apple_id: -5", "app_apple_id"),
         ("app_apple_id: \"5\"", "app_apple_id"),
@@ -104,7 +104,7 @@ struct CatalogFaultTests {
         #expect(CatalogFaults(faults: faults).description.hasPrefix("line 3, column 5: an app has no key \"colour\""))
     }
 
-    @Test("of many faults a hundred are printed, and then the number of the rest")
+    @Test("of many faults, the first hundred are printed, and then the number of the others")
     func manyFaults() {
         let faults = CatalogFaults(
             faults: (1...1234).map { CatalogFault(TextPosition(line: $0, column: 1), "wrong") })

@@ -89,7 +89,7 @@ struct CatalogFileTests {
         #expect(catalog.apps["b"]?.sandbox == .allowlist(["123", "0x7", "yes", "no", "null-1"]))
     }
 
-    @Test("repeated keys keep the columns of their line")
+    @Test("in a line with repeated keys, each fault has its own column")
     func repeatedInFlow() {
         let faults = catalogFaults("apps: [{ bundle_id: a, bundle_id: b, bundle_id: c, products: [], colour: red }]")
         #expect(faults.map(\.column) == [24, 38, 66])
@@ -115,7 +115,7 @@ struct CatalogFileTests {
         #expect(catalogFaults(text).count == 1)
     }
 
-    @Test("a file that is too large or missing, and a name that is too long, is a fault")
+    @Test("a file that is too large or missing is a fault, and so is a name that is too long")
     func limits() throws {
         let faults = catalogFaults("apps: #" + String(repeating: "x", count: CatalogLimits.fileSize))
         #expect(faults.map(\.message) == ["the file is larger than 16777216 bytes"])
@@ -140,7 +140,7 @@ struct CatalogFileTests {
         #expect(catalogFaults(few).first?.message.contains("anchors") == true)
     }
 
-    @Test("a payload keeps its order, its digits and its types")
+    @Test("a payload keeps the order of its members, the digits of its numbers, and its types")
     func payload() throws {
         let text = """
             apps:
@@ -168,7 +168,7 @@ struct CatalogFileTests {
         #expect(throws: Never.self) { try JSONParser.parse(Array(payload.utf8)) }
     }
 
-    @Test("secrets pasted in place of a setting's name are not repeated")
+    @Test("a fault does not repeat a secret that was pasted in place of a setting's name")
     func secrets() {
         let faults = catalogFaults(
             """

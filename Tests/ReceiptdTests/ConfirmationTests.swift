@@ -21,7 +21,7 @@ struct ConfirmationTests {
         }
     }
 
-    @Test("on a terminal the question names the count, and only a yes confirms; without one only --yes does")
+    @Test("without --yes, a command asks on a terminal, names the count and needs a yes; elsewhere it fails")
     func table() {
         #expect(code(isGiven: true, isTerminal: false, answer: nil) == nil)
         #expect(code(isGiven: true, isTerminal: true, answer: "no") == nil)

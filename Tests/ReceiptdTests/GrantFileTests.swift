@@ -112,7 +112,7 @@ struct GrantFileTests {
         #expect(fault(inside) == nil)
     }
 
-    @Test("a known member that is twice in a JSON line is a fault")
+    @Test("a known member that a JSON line repeats is a fault")
     func repeatedMembers() throws {
         let line = #"{"transaction_id":"1","player_id":"p","bundle_id":"b","product_id":"gold","quantity":1"#
         #expect(fault(try rows([line + "}"])[0]) == nil)
@@ -130,7 +130,7 @@ struct GrantFileTests {
         }
     }
 
-    @Test("lines are read whole across chunks, with either line break, and a line that is too long is reported as such")
+    @Test("lines are read whole across chunks and with either line break, and a line that is too long is reported")
     func lines() throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("lines-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: url) }

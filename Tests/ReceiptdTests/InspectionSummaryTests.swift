@@ -21,7 +21,7 @@ struct InspectionSummaryTests {
         .object(members.map { JSONMember(name: $0.0, value: $0.1) })
     }
 
-    @Test("a waiting record is undecided until a row has its position, or a later answer its submission")
+    @Test("a waiting record is undecided until a row has its position, or a later answer names its submission")
     func undecided() {
         var found = KafkaFindings()
         found.waiting = [Self.record]
@@ -40,7 +40,7 @@ struct InspectionSummaryTests {
         #expect(found.undecided(outcomes: [], parked: []).isEmpty)
     }
 
-    @Test("a waiting record is shown with a key that is not its player, and with its ignored fields")
+    @Test("a waiting record is shown with its ignored fields, and with a note if its key is not the player's id")
     func mistakes() throws {
         func told(_ key: String, _ fields: String) throws -> (sentence: String, row: JSONValue?) {
             let value = Array(
@@ -66,7 +66,7 @@ struct InspectionSummaryTests {
         #expect(wrong.row?["ignored_fields"] == .array([.string("currency"), .string("submitted_at")]))
     }
 
-    @Test("an answer on the topic is left out once PostgreSQL has its event")
+    @Test("an answer on the outcomes topic is left out once PostgreSQL has the answer's event")
     func untold() {
         var found = KafkaFindings()
         found.answers = [Self.answer]
@@ -137,7 +137,7 @@ struct InspectionSummaryTests {
         }
     }
 
-    @Test("an endpoint without answers is reported with the time since when, from all workers' counts")
+    @Test("an endpoint of Apple's that does not answer is reported with the trouble's start, from all workers' counts")
     func appleTrouble() {
         let now = Timestamp(milliseconds: 1_795_167_030_000)
         func row(_ name: String, _ counts: [Int: Int]) -> Traffic.Row {
@@ -146,11 +146,11 @@ struct InspectionSummaryTests {
         let traffic = Traffic(
             span: .hour,
             rows: [
-                // Apple answers and then stops answering, with some trouble before.
+                // Apple answers until minute 40, with one time-out before, and then stops answering.
                 row("verifyReceipt Production genuine", [0: 900, 40: 3]),
                 row("verifyReceipt Production timeout", [39: 1, 41: 7, 58: 80]),
                 row("verifyReceipt Production server_error", [42: 100]),
-                // A few requests fail and others are answered.
+                // Most requests time out, but Apple still answers one with a refusal.
                 row("verifyReceipt Sandbox refused", [58: 1]), row("verifyReceipt Sandbox timeout", [58: 500]),
                 // The trouble was long ago, and no worker has asked since.
                 row("transactions Production timeout", [10: 4]),

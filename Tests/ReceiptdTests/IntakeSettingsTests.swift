@@ -9,7 +9,7 @@ struct IntakeSettingsTests {
         try Settings.Reader(environment: environment).read(requiring: [])
     }
 
-    @Test("beyond loopback INTAKE_BUNDLE_IDS is required, as a list of apps or *")
+    @Test("if the intake listens beyond loopback, INTAKE_BUNDLE_IDS is required, as a list of apps or *")
     func required() throws {
         for host in ["127.0.0.1", "::1", "localhost"] {
             #expect(throws: Never.self) {

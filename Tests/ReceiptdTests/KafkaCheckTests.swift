@@ -73,7 +73,7 @@ struct KafkaCheckTests {
         }
         cluster.pushRequestErrors(apiKey: offsetCommit, [KafkaError.Code.groupAuthorizationFailed])
         #expect(await faults() == ["group receiptd: not allowed (GROUP_AUTHORIZATION_FAILED)"])
-        // The check commits an offset, which leaves the group's committed offset as it is.
+        // The check commits too, and must leave the group's committed offset as it is.
         #expect(await faults() == [])
         let marks = try await blocking {
             let consumer = try KafkaConsumer(properties: properties, log: { _ in })
@@ -83,12 +83,13 @@ struct KafkaCheckTests {
         #expect(marks == [partition: CommitMark(offset: 7, metadata: "kept")])
     }
 
-    @Test("a group whose coordinator may not be asked for is a fault of that group alone")
+    @Test("a forbidden look-up of a group's coordinator is a fault of that group only")
     func groupUnseen() async throws {
         let findCoordinator: Int16 = 10
         cluster.pushRequestErrors(
             apiKey: findCoordinator, Array(repeating: KafkaError.Code.groupAuthorizationFailed, count: 1_000))
-        // The mock cluster creates the optional topics at the first question, so the check looks at their groups too.
+        // The mock cluster creates the optional topics when the check asks for them, so the check looks at their groups
+        // too.
         let groups = [kafka.groupID, kafka.notificationsGroupID, kafka.accountsGroupID, kafka.consumptionGroupID]
         #expect(await faults() == groups.map { "group \($0): not allowed (GROUP_AUTHORIZATION_FAILED)" })
     }

@@ -19,7 +19,7 @@ struct PublishedRootTests {
         try Settings.Reader(environment: environment).read(requiring: [])
     }
 
-    @Test("the sample roots are a fault beside any of Apple's own addresses, and allowed beside a simulator's")
+    @Test("the sample roots are a fault with any of Apple's own addresses, and allowed with a simulator's addresses")
     func beside() throws {
         let root = ["APPLE_ROOT_CERTIFICATES_FILE": Self.root]
         let all = #expect(throws: SettingsFaults.self) { _ = try read(root) }

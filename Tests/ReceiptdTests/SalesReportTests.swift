@@ -90,7 +90,7 @@ struct SalesReportTests {
         #expect(throws: SalesReport.Faults(messages: ["has, with the other reports, \(words)"])) { try all.add(other) }
     }
 
-    @Test("grants less revocations are compared with sales, by product and day and in total")
+    @Test("grants minus revocations are compared with sales, by product and day and in total")
     func compared() throws {
         let report = try report(
             row("gold", "5"), row("gold", "5", from: "11/21/2026"), row("lost", "2"), row("same", "1"))
@@ -198,7 +198,7 @@ struct SalesReportTests {
     }
 
     @Test(
-        "an amount is read to thousandths, and a malformed amount is none",
+        "an amount is read to thousandths, and a malformed amount gives nil",
         arguments: [
             ("0.99", 990), ("1", 1000), ("-4.99", -4990), ("12.3456", 12345), ("", nil), (".5", nil), ("1,99", nil),
             ("+1", nil), ("--5", nil), ("99999999999999999999", nil), ("9223372036854775807", nil),

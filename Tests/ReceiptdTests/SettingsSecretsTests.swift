@@ -115,7 +115,7 @@ struct SettingsSecretsTests {
     }
 
     @Test(
-        "a database URL is shown as host and database, or hidden where it may hold a password",
+        "a database URL is shown as host and database, or hidden if the shown part may hold a password",
         arguments: [
             ("postgres://u:p@h/db", "h/db"), ("postgres:///db?host=/run/pg", "/run/pg/db"), ("postgres://h", "h"),
             ("postgres://u:p/q@h/db", "h/db"), ("postgres://u:p@q@h/db", "h/db"), ("postgres://u:p?q@h/db", "(hidden)"),
@@ -153,7 +153,7 @@ struct KafkaPropertiesTests {
         "group.protocol=consumer",
     ]
 
-    @Test("a Kafka property that delivery guarantees rest on is refused with another value", arguments: refused)
+    @Test("if delivery guarantees need one value of a Kafka property, another value is refused", arguments: refused)
     func protected(property: String) {
         let environment = ["KAFKA_PROPERTIES": property, "KAFKA_BOOTSTRAP_SERVERS": "b:1"]
         #expect(settingsFaults(environment).map(\.setting) == ["KAFKA_PROPERTIES"])

@@ -250,7 +250,7 @@ struct SettingsTests {
         for value in values { #expect(settingsFaults([name: value]).isEmpty, "\(value)") }
     }
 
-    @Test("a retry delay that is given alone moves the other's default, and two contrary delays are a fault")
+    @Test("if only one retry delay is set, the other's default adapts; an initial delay above the maximum is a fault")
     func retryDelays() throws {
         for (initial, maximum, expected) in [
             ("", "0.2", RetryDelay(initialSeconds: 0.2, maximumSeconds: 0.2)),

@@ -33,7 +33,7 @@ struct SettingsWarningTests {
         for name in SettingName.allCases { #expect(NearName.warnings([name.rawValue: "1"]).isEmpty) }
     }
 
-    @Test("a required setting under a misspelt name is a fault that names both, without the value")
+    @Test("a required setting under a misspelt name is a fault that names the setting, without the value")
     func missing() {
         do throws(SettingsFaults) {
             _ = try Settings.Reader(environment: ["DATABASE_UR": "postgresql://u:hush@db/x"]).read(requiring: [

@@ -23,7 +23,7 @@ struct ShutdownLimitTests {
         }
         limit.end()
         limit.start()
-        // A later limit ends the wait. The first limit would have ended before it, on the same clock.
+        // A later limit ends the wait. The first limit would have ended before the later limit, on the same clock.
         await withCheckedContinuation { continuation in
             ShutdownLimit(seconds: -9.9, pools: [], logger: Logger(label: "test")) { continuation.resume() }.start()
         }

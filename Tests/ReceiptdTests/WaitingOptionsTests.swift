@@ -11,7 +11,7 @@ import Testing
 struct WaitingOptionsTests {
     private static let time = "2026-11-21T03:00:00Z"
 
-    @Test("held, parked and unclaimed rows are filtered by the columns that each has")
+    @Test("options filter held, parked and unclaimed rows by the columns that each kind of row has")
     func filters() throws {
         let time = try #require(Timestamp(rfc3339: Self.time))
         let options = ["--bundle", "b", "--before", Self.time]
@@ -31,7 +31,7 @@ struct WaitingOptionsTests {
         }
     }
 
-    @Test("a change takes one id or --all with filters, and its stored subject names no player")
+    @Test("a change takes one id or --all with filters, and the stored subject of the change names no player")
     func choices() throws {
         #expect(try WaitingChoice<Reason>.parse(["1000"]).filter == HoldFilter(id: "1000"))
         let choice = try WaitingChoice<Reason>.parse(["--all", "--player", "p", "--product", "g", "--limit", "5"])
@@ -40,7 +40,7 @@ struct WaitingOptionsTests {
         #expect([3, 7].map { choice.count($0) } == [3, 5])
         let disputed = try WaitingChoice<Reason>.parse(["1000", "--player", "p"])
         #expect(disputed.filter == HoldFilter(id: "1000", playerID: "p"))
-        // Several players may have chosen one submission id, so that a player is allowed beside it.
+        // Several players may have chosen the same submission id, so `--player` is allowed beside the id.
         let shared = try WaitingChoice<ParkingReason>.parse(["s", "--player", "p"])
         #expect(shared.filter == ParkedFilter(id: "s", playerID: "p"))
         #expect(throws: (any Error).self) { try WaitingChoice<ParkingReason>.parse(["s", "--reason", "doubt"]) }

@@ -19,8 +19,9 @@ public final class ChangeSignal: Sendable {
         }
     }
 
-    /// Returns once the condition is true. Checks it at once, and again after each change, so it may read only doubles
-    /// that raise this signal. The limit only ends a test that would wait forever.
+    /// Returns once the condition is true. Checks the condition at once and after each change, so the condition must
+    /// read only doubles that raise this signal. Throws `DeadlinePassed` after the limit, which only ends a test that
+    /// would wait forever.
     /// - Parameter what: the condition's name in the error. It is evaluated only after the limit, so it may describe
     ///   the state at that time.
     public func until(

@@ -1,4 +1,4 @@
-/// A condition was not true before the limit.
+/// The error of a wait for a condition that was not true before the limit.
 public struct DeadlinePassed: Error, CustomStringConvertible {
     public let description: String
 
@@ -7,8 +7,9 @@ public struct DeadlinePassed: Error, CustomStringConvertible {
     }
 }
 
-/// Polls until the condition is true. Tests use it for effects in another process, a database or a client, which raise
-/// no signal. For doubles they use `ChangeSignal`. The limit only ends a test that would wait forever.
+/// Polls until the condition is true. Throws `DeadlinePassed` after the limit, which only ends a test that would wait
+/// forever. Tests poll for effects in another process, a database or a client, which raise no signal. For doubles they
+/// use `ChangeSignal`.
 public func eventually(
     _ what: String = "the condition", within limit: Duration = .seconds(60),
     every interval: Duration = .milliseconds(10),

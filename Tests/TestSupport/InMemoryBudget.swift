@@ -12,8 +12,8 @@ public final class InMemoryBudget: AppleBudget {
     }
 
     private let rows = Mutex<[AppleScope: Row]>([:])
-    /// A stream of each scope that becomes blocked. The next one is a stream of the reads of all scopes. Each is for
-    /// one reader.
+    /// The scopes that become blocked. `looks` has an element for each call of `holds()`. Only one reader may read each
+    /// of these streams.
     public let held = AsyncStream.makeStream(of: AppleScope.self)
     public let looks = AsyncStream.makeStream(of: Void.self)
 

@@ -11,10 +11,10 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         var lostClaims: LostClaims?
         var claimsAsked = 0
         var isAway = false
-        /// The number of next reads that fail; `failingWrites` is that of writes.
+        /// The number of the next reads that fail. `failingWrites` is the number of the next writes that fail.
         var failingReads = 0
         var failingWrites = 0
-        /// The number of next writes of lost decisions that fail.
+        /// The number of the next writes of lost decisions that fail.
         var failingKeeps = 0
         var holdsWrites = false
         var heldWrites = 0

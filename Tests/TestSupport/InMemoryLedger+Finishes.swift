@@ -27,7 +27,7 @@ extension InMemoryLedger: OwedFinishes {
         }
     }
 
-    /// Postpones the delivery until the test ends all leases.
+    /// Postpones the finish until the test ends all leases.
     public func putOff(_ finish: LeasedFinish, seconds: Double) async throws {
         state.update { state in
             let other = state.nextLease()
@@ -60,7 +60,7 @@ extension InMemoryLedger: OwedFinishes {
     /// The delays that the worker set, in seconds.
     public var finishDelays: [Double] { state.read { $0.finishes.values.flatMap(\.delays) } }
 
-    /// The result of each delivery; nil if it has none yet.
+    /// The result of each finish; nil if the finish has no result yet.
     public var finishResults: [StoreTransactionID: FinishResult?] { state.read { $0.finishes.mapValues(\.result) } }
 }
 

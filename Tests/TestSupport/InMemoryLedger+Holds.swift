@@ -204,7 +204,8 @@ extension InMemoryLedger.State {
         holds[hold.key] = row
     }
 
-    /// Deletes the claim on the hold's original transaction, unless the player has a grant or another hold of it.
+    /// Deletes the claim on the hold's original transaction, unless this transaction has a grant, or the player has
+    /// another hold of it.
     private mutating func freeClaim(of hold: LeasedHold) {
         let isGranted = refunds.grants.values.contains { $0.originalTransactionID == hold.originalTransactionID }
         let player = hold.submission.playerID

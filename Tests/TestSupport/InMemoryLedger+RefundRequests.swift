@@ -37,7 +37,7 @@ extension InMemoryLedger: OpenRefundRequests {
         }
     }
 
-    /// Postpones the request until the test ends all leases. With 0 seconds it stays due.
+    /// Postpones the request until the test ends all leases. With 0 seconds the request stays due.
     public func putOff(_ request: LeasedRefundRequest, seconds: Double, countsAsTry: Bool) async throws {
         state.update { state in
             let other = state.nextLease()
@@ -125,7 +125,7 @@ extension InMemoryLedger.State {
         request.period.flatMap { view.claims[$0]?.grantedTransaction }
     }
 
-    /// Returns the player of a hold. A hold that is not disputed is preferred.
+    /// Returns the player who has a hold of the request's purchase. Prefers a hold that is not disputed.
     private func holder(_ request: RefundRequest) -> PlayerID? {
         [request.transactionID, ofPeriod(request)].compactMap(\.self).lazy.compactMap { transaction in
             let all = holds.filter {
@@ -141,7 +141,8 @@ extension InMemoryLedger.State {
         return findOwner(of: request, at: now)
     }
 
-    /// Sets the player of a request. Returns nil if the ledger does not know the transaction.
+    /// Sets the player of a request, and returns the request's event. Returns nil if the ledger does not know the
+    /// transaction.
     private mutating func findOwner(of request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
         let player =
             granted(request)?.player ?? holder(request)

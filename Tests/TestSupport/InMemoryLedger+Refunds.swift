@@ -25,7 +25,8 @@ extension InMemoryLedger.State {
         if let period = decision.period(of: grant) { refunds.grantedUnder[period] = purchase.transactionID }
     }
 
-    /// Stores a refund under every id of its period, or under its original, for later grants.
+    /// Stores a refund under every id of its period, or under its original transaction, so that later grants find the
+    /// refund.
     private mutating func noteRefund(_ notice: RefundNotice) {
         guard let known = refunds.states[notice.key] else { return }
         var keys = [notice.key]

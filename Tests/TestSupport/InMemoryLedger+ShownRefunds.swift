@@ -53,7 +53,7 @@ extension InMemoryLedger.State {
         }
     }
 
-    /// Returns true if the purchase was published as granted, and its grant is lost.
+    /// Returns true if a worker published a grant of the purchase, and the database lost the grant.
     func isPublished(_ told: AnnouncedPurchase) -> Bool {
         view.claims[told.purchase.originalTransactionID]?.names(told.purchase.transactionID) ?? false
     }

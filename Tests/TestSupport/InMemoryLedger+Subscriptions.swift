@@ -7,7 +7,8 @@ struct SubscriptionRow {
     var subscription: Subscription
     var receipt: [UInt8]?
     var lease: Int64?
-    /// The revision of the last published event, if the database lost it; nil otherwise, and after a later event.
+    /// The revision of the last published event, if the database lost this revision; nil otherwise, and after a later
+    /// event.
     var lostRevision: Int32?
 }
 

@@ -82,14 +82,15 @@ public final class InMemoryLedger: PurchaseLedger {
 }
 
 extension PublishedClaims {
-    /// Adds claims, as if the database lost them and no player has one yet.
+    /// Adds the claims of original transactions that have no owner. An existing owner keeps the claim.
     public func enter(_ claims: [PublishedClaim]) async throws {
         try await enter(claims, noticedAt: Timestamp(milliseconds: 0))
     }
 }
 
 extension InMemoryLedger: PublishedClaims {
-    /// Adds claims as PostgreSQL does. A claim in memory has no time, so it counts as older than any loss.
+    /// Adds claims as PostgreSQL does. A claim in memory has no time, so every claim here counts as older than the
+    /// loss.
     public func enter(_ claims: [PublishedClaim], noticedAt: Timestamp) async throws {
         state.update { state in
             for claim in claims {

@@ -209,7 +209,7 @@ extension ParkingSubmission {
 }
 
 extension WaitingHistory {
-    /// The retry state without the time that only memory has.
+    /// The retry state as PostgreSQL stores it, without the time that only the worker's memory has.
     fileprivate var stored: WaitingHistory {
         var stored = WaitingHistory(
             failures: failures, doubts: doubts, firstFailureAt: firstFailureAt, parkings: parkings, tries: tries)

@@ -80,7 +80,7 @@ public final class InMemoryStoreQueries: StoreQueries {
 
     public init() {}
 
-    // MARK: What it knows
+    // MARK: Registered data
 
     /// Registers transactions. The transactions of one customer share an `appTransactionID` or an original transaction.
     /// A transaction replaces an earlier one with its id.
@@ -118,7 +118,7 @@ public final class InMemoryStoreQueries: StoreQueries {
         state.withLock { $0.lasting[endpoint] = failure }
     }
 
-    // MARK: What it was asked
+    // MARK: Recorded requests
 
     public var asked: [Asked] { state.withLock { $0.asked } }
 

@@ -11,13 +11,13 @@ struct LeaseSuspicion {
     var isSuspect: Bool { leases >= Self.leasesOfSuspect }
     var isPoison: Bool { deathsInIsolation >= Self.deathsOfPoison }
 
-    /// Takes back the last lease, which then does not count.
+    /// Takes back the last lease, which then does not count as a death.
     mutating func released() {
         leases = max(0, leases - 1)
         isIsolated = false
     }
 
-    /// The suspicion of a row whose record had killed workers before it was stored.
+    /// The suspicion of a row whose record had killed workers before a worker stored the row.
     static let ofCrashed = LeaseSuspicion(leases: leasesOfSuspect, deathsInIsolation: deathsOfPoison)
 
     init(leases: Int = 0, deathsInIsolation: Int = 0) {
@@ -26,15 +26,15 @@ struct LeaseSuspicion {
     }
 
     /// Begins the isolation of the row, or its last try. Returns nil if the worker may lease the row. Otherwise returns
-    /// true if the row becomes due again.
+    /// true if the row becomes due again, and false if the row waits for an operator.
     mutating func beginIsolationOrLastTry() -> Bool? {
         if isIsolated { deathsInIsolation += 1 }
         isIsolated = !(isIsolated && isPoison)
         return isIsolated ? nil : deathsInIsolation == Self.deathsOfPoison
     }
 
-    /// Begins the isolation of the row. Returns nil if the worker may lease the row. Otherwise returns the number of
-    /// deaths, and the row is set aside.
+    /// Begins the isolation of the row. Returns nil if the worker may lease the row. Otherwise sets the row aside, and
+    /// returns the number of deaths.
     mutating func beginIsolation() -> Int? {
         deathsInIsolation += isIsolated ? 1 : 0
         isIsolated = !isPoison

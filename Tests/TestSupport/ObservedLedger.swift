@@ -35,7 +35,7 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
     }
 
     public func watchFallBacks(_ tell: @escaping @Sendable () -> Void) { state.update { $0.tell = tell } }
-    /// Whether a worker's loop runs and would hear of `fallBack`.
+    /// True if a worker's loop runs, so that `fallBack` reaches the loop.
     public var isWatched: Bool { state.read { $0.tell != nil } }
     public var fallBackCount: Int { state.read { $0.fallBacks } }
 
@@ -53,7 +53,8 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
         state.read { $0.recorded.filter { $0.submission.playerID == player }.map(\.submission.submissionID.text) }
     }
 
-    /// Returns, for each decision about a player in its order, true if the database may have lost an earlier decision.
+    /// Returns one value for each decision about a player, in order. The value is true if the database may have lost an
+    /// earlier decision on the same submission.
     public func decidedAgain(_ player: String) -> [Bool] {
         state.read { $0.recorded.filter { $0.submission.playerID.text == player }.map(\.isDecidedAgain) }
     }

@@ -13,7 +13,7 @@ public final class ScriptedProofs: ProofParser {
         self.ofEvery = ofEvery
     }
 
-    /// The number of receipts whose signature was not provable.
+    /// The number of receipts whose signature the parser left unchecked, because the caller did not need the check.
     public var unproven: Int { spared.load(ordering: .relaxed) }
 
     public func read(_ proof: Submission.Proof, as reading: ProofReading) {

@@ -1,9 +1,9 @@
 import Fulfillment
 import NamesAndTimes
 
-/// A verifier without a network. For each proof it gives the answers of a script in order, and repeats the last one. A
-/// test may delay answers. Without a script it answers, as Apple does, that the receipt is malformed, unless the test
-/// sets another answer.
+/// A verifier without a network. For each proof it gives the answers of a script in order, and repeats the last answer.
+/// A test may delay answers. For a proof without a script it answers, as Apple does, that the receipt is malformed,
+/// unless the test sets another answer.
 public final class ScriptedVerifier: ReceiptVerifier {
     private struct State {
         var scripts: [String: [AppleAnswer]] = [:]
@@ -32,7 +32,7 @@ public final class ScriptedVerifier: ReceiptVerifier {
         self.unscripted = unscripted
     }
 
-    /// Sets the answers about a proof, in order. The verifier repeats the last one.
+    /// Sets the answers about a proof, in order. The verifier repeats the last answer.
     public func script(_ name: String, _ answers: [AppleAnswer]) {
         state.update { $0.scripts[name] = answers }
     }

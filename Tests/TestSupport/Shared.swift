@@ -13,7 +13,7 @@ public final class Shared<Value: Sendable>: Sendable {
 
     public var value: Value { state.withLock { $0 } }
 
-    /// Passes the value to `look`, and returns its result.
+    /// Passes the value to `look`, and returns the result of `look`.
     public func read<Result: Sendable>(_ look: (Value) -> Result) -> Result { state.withLock { look($0) } }
 
     /// Changes the value, and raises the signal even if the value stays equal.
@@ -27,7 +27,7 @@ public final class Shared<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns once `isAsWanted` is true of the value.
+    /// Returns once `isAsWanted` is true for the value. Throws `DeadlinePassed` after the limit.
     public func until(
         _ what: @autoclosure () -> String, within limit: Duration = .seconds(60), file: StaticString = #fileID,
         line: UInt = #line, _ isAsWanted: (Value) throws -> Bool

@@ -8,7 +8,7 @@ import Testing
 @Suite("The fleet's request budget")
 struct BudgetLimitTests {
     @Test(
-        "two replicas together keep within 1.7 times the rate in any second; the sandbox has a tenth of the rate",
+        "in any second, two replicas together send at most 1.7 times the rate, and a tenth of that to the sandbox",
         arguments: [
             (SimulatedEnvironment.production, 100.0, 150), (.sandbox, 200.0, 30),
         ])
@@ -39,7 +39,8 @@ struct BudgetLimitTests {
             let allowed = environment == .production ? perSecond : perSecond / 10
             for start in times {
                 let within = times.filter { $0 >= start && $0 < start + 1000 }.count
-                // A second may see its own slices, two slices that it cuts, their grace, and late threads.
+                // One second may contain its own slices of the budget, and two slices that it cuts. The slices' grace
+                // time and late threads add some more requests.
                 #expect(Double(within) <= allowed * 1.7 + 1)
             }
             #expect(observer.heard.waits > 0)

@@ -15,7 +15,7 @@ struct CredentialsTests {
     }
 
     @Test(
-        "one player's refused receipts neither block the app nor hold another player's receipt back",
+        "if Apple refuses one player's receipts, the client blocks neither the app nor another player's receipt",
         arguments: [true, false])
     func onePlayer(isProven: Bool) async throws {
         try await Self.run { apple, observer in
@@ -30,7 +30,7 @@ struct CredentialsTests {
         }
     }
 
-    @Test("1,500 players' unproven receipts with 21004 or 21000 hold no receipt back, and mark the app as doubted")
+    @Test("after 21004 or 21000 for 1,500 unproven receipts, the client doubts the app, but holds no receipt back")
     func notProven() async throws {
         try await Self.run { apple, observer in
             await withTaskGroup(of: Void.self) { group in
@@ -55,7 +55,7 @@ struct CredentialsTests {
         }
     }
 
-    @Test("several players' proven receipts with 21004 block their app without further requests, and no other app")
+    @Test("after 21004 for several players' proven receipts, the client blocks their app, and no other app")
     func severalPlayers() async throws {
         try await Self.run { apple, observer in
             for number in 0..<30 {
@@ -72,7 +72,7 @@ struct CredentialsTests {
                             endpoint: "verifyReceipt", setting: "WRONG", refusal: .sharedSecret)
                     ]
                 ])
-            // Apple uses the bundle id in the receipt, so the request for the other app names this app.
+            // Apple takes the app from the receipt, so this receipt has the bundle id of the other app.
             let other = SimulatedReceipt(
                 bundleID: "com.example.other", appAppleID: 78, environment: .production,
                 purchases: [SimulatedPurchase(transactionID: "7", productID: "gold", quantity: 1)], behaviour: nil
@@ -82,7 +82,7 @@ struct CredentialsTests {
         }
     }
 
-    @Test("a secret that is not set is reported at once, sends no request, and is no longer reported once it is set")
+    @Test("if a secret is not set, the client sends no request, and reports the fault until the secret is set")
     func missing() async throws {
         try await Self.run { apple, observer in
             #expect(await apple.ask(SimulatedApple.receipt("1"), secret: "NOWHERE") == .blocked(.sharedSecret))
@@ -94,7 +94,7 @@ struct CredentialsTests {
         }
     }
 
-    @Test("a credentials fault names the setting, whether it is missing or refused, and what to do")
+    @Test("the sentence of a credentials fault names the setting, the cause and the remedy")
     func sentences() {
         func sentence(_ endpoint: String, _ setting: String?, _ refusal: AppleAnswer.Blockage?) -> String {
             CredentialsFault(endpoint: endpoint, setting: setting, refusal: refusal).sentence

@@ -4,10 +4,10 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("Apple as a whole down")
+@Suite("Outages of Apple as a whole")
 struct OutageTests {
     @Test(
-        "in an outage at most 64 requests are sent, and afterwards each receipt is answered within six tries",
+        "in an outage the client sends at most 64 requests, and afterwards each receipt is answered in six tries",
         arguments: [SimulatedOutage.http503, .html, .reset, .refuse])
     func outage(kind: SimulatedOutage) async throws {
         let observer = RecordingLimits()
@@ -47,7 +47,7 @@ struct OutageTests {
 
     /// The time limit ends a failing test, which would otherwise run for minutes.
     @Test(
-        "thirty receipts that always fail open the circuit, and other players' receipts are still answered",
+        "if thirty receipts always fail, the circuit opens, and other players' receipts still get answers",
         .timeLimit(.minutes(1)))
     func stuckReceipts() async throws {
         let observer = RecordingLimits()
@@ -80,9 +80,9 @@ struct OutageTests {
         }
     }
 
-    /// After a takeover, a partition brings such submissions again. The time limit ends a failing test.
+    /// Such submissions come again when another worker takes over their partition. The time limit ends a failing test.
     @Test(
-        "while Apple is down, first tries of proofs known to fail are mostly turned away unasked",
+        "while Apple is down, the client mostly sends no request for the first try of a proof that failed before",
         .timeLimit(.minutes(1)))
     func knownToFail() async throws {
         let limits = AppleLimits(maxConcurrency: 16, observer: RecordingLimits())
@@ -111,8 +111,8 @@ struct OutageTests {
         }
     }
 
-    /// The test asks one request after the other, so that neither time nor chance decides.
-    @Test("four receipts that always fail among answers neither open the circuit nor lower the limit")
+    /// The test sends one request after the other, so that neither time nor chance decides.
+    @Test("among answers, four receipts that always fail neither open the circuit nor lower the limit")
     func stuckPlayer() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 64, observer: observer)
@@ -132,7 +132,7 @@ struct OutageTests {
         #expect(limits.gate.limit == AdaptiveConcurrency.start)
     }
 
-    @Test("a request that waits at an open circuit reports the wait, and ends when cancelled")
+    @Test("a request that waits at an open circuit reports the wait, and ends if its task is cancelled")
     func cancelled() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 4, observer: observer)
@@ -164,7 +164,7 @@ struct OutageTests {
 
 @Suite("Adaptive concurrency")
 struct AdaptedConcurrencyTests {
-    @Test("the limit grows to its maximum under load, not above, and falls on 503")
+    @Test("under load the limit grows to its maximum and not further, and 503 answers lower the limit")
     func growsAndBacksOff() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 64, observer: observer)

@@ -15,8 +15,8 @@ struct RetryAfterHoldTests {
         /// sanitizer makes everything ten times as slow.
         static let ahead = Int(ProcessInfo.processInfo.environment["TEST_HOLD_SECONDS"] ?? "") ?? 8
 
-        /// Returns a header's value for a time `ahead` seconds from now, and a second later for a date, which has no
-        /// milliseconds.
+        /// Returns a header's value for a time `ahead` seconds from now. A date has no milliseconds, so its time is a
+        /// second later.
         func text(_ now: Date) -> String {
             switch self {
             case .seconds: return String(Self.ahead)
@@ -46,7 +46,7 @@ struct RetryAfterHoldTests {
         let limits = AppleLimits(maxConcurrency: 8, budget: budget)
         let follower = Task { await limits.follow() }
         defer { follower.cancel() }
-        // The second look begins after the first look took effect.
+        // The second read of the holds begins after the first read took effect.
         for await _ in budget.looks.stream.prefix(2) {}
         try await SimulatedApple.run(limits: limits, now: Self.now) { apple in
             #expect(await apple.ask(SimulatedApple.receipt("1")).genuine != nil)
@@ -55,7 +55,7 @@ struct RetryAfterHoldTests {
     }
 
     @Test(
-        "each form of Retry-After holds the app's requests on both replicas until its time, and not another app's",
+        "until its time, each form of Retry-After holds back the app's requests on both replicas, and no other app's",
         arguments: Form.allCases)
     func forms(form: Form) async throws {
         let budget = InMemoryBudget()
@@ -69,7 +69,7 @@ struct RetryAfterHoldTests {
             let other = try VerifyReceiptClient(
                 settings: AppleSettings(productionURL: apple.store.productionURL, sandboxURL: apple.store.sandboxURL),
                 secrets: { _ in nil }, limits: otherLimits, now: Self.now)
-            // The other replica uses the scope, so that it has a scope to hold back.
+            // The other replica must have used the scope, so that it has a scope to hold back.
             _ = await other.verify(
                 VerificationRequest(
                     bundleID: "com.example.game", receipt: SimulatedApple.receipt("0"), sharedSecretSetting: nil))
@@ -82,7 +82,7 @@ struct RetryAfterHoldTests {
             #expect(trouble.kind == .rateLimited)
             await observer.waitUntil { !$0.holds.isEmpty }
             await otherObserver.waitUntil { $0.timesDown == 1 }
-            // If the machine took longer than the hold, the hold is over by now.
+            // The test waits for `timesDown`, because on a slow machine the hold may be over by now.
             await observer.waitUntil { $0.timesDown == 1 }
             let before = apple.store.counters.requests
             #expect(await apple.ask(SimulatedApple.receipt("9"), bundleID: "com.example.other").genuine != nil)
@@ -96,7 +96,7 @@ struct RetryAfterHoldTests {
             #expect(await there.genuine != nil)
             let until = try #require(trouble.retryNotBefore).milliseconds
             for request in apple.store.requestLog where ["2", "3"].contains(request.transactionIDs.first) {
-                // The difference is at most the rounding on two machines.
+                // The times are rounded on both sides, so a request may seem to be up to 20 ms early.
                 #expect(request.timestampMilliseconds >= until - 20)
             }
             #expect(observer.heard.openCircuits.isEmpty)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The client of the App Store Server API")
 struct ServerAPIClientTests {
-    @Test("a transaction that Production knows takes one request, and has its token in lower case")
+    @Test("for a transaction of Production the client sends one request, and returns the token in lower case")
     func production() async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000")
@@ -21,7 +21,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("after 4040010 from Production the sandbox is asked; after 4040010 from both the transaction is unknown")
+    @Test("after 4040010 from Production the client asks the sandbox, and after 4040010 from both it refuses the id")
     func sandbox() async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000", environment: "Sandbox")
@@ -42,7 +42,7 @@ struct ServerAPIClientTests {
         (401, .blocked(.serverAPI)),
     ]
 
-    @Test("each error code has its meaning, and only 4040010 makes the client ask the sandbox", arguments: codes)
+    @Test("the client maps each error code to its answer, and asks the sandbox only after 4040010", arguments: codes)
     func errorCodes(code: Int, answer: AppleAnswer) async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000", .status(code), .genuine)
@@ -51,7 +51,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("a body that is no answer of the API is trouble")
+    @Test("a body that is no answer of the API counts as trouble")
     func noAnswer() async throws {
         try await SimulatedServerAPI.run { apple in
             let steps: [(SimulatedStep, AppleAnswer.TroubleKind)] = [
@@ -70,8 +70,8 @@ struct ServerAPIClientTests {
         }
     }
 
-    /// The test sends this request only: on a busy machine, other requests would exceed so short a time-out.
-    @Test("no answer within the time-out is trouble")
+    /// The test sends only this request, because on a busy machine other requests would exceed so short a time-out.
+    @Test("if no answer comes within the time-out, the client returns trouble")
     func hang() async throws {
         try await SimulatedServerAPI.run(timeoutSeconds: 0.3) { apple in
             try apple.register("1000", SimulatedStep(.hang))
@@ -79,7 +79,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("an answer not signed by Apple, of another transaction or of Xcode is trouble")
+    @Test("an answer counts as trouble if Apple did not sign it, or if it is of another transaction or of Xcode")
     func unproven() async throws {
         try await SimulatedServerAPI.run { apple in
             func answer(_ id: String, _ text: String) {
@@ -110,7 +110,7 @@ struct ServerAPIClientTests {
     }
 
     @Test(
-        "an id that would change the address is never sent",
+        "the client never sends an id that would change the address",
         arguments: ["../v2/history/1", "1?x=1", "1\r\nx:1", "", "é"])
     func hostileIDs(id: String) async throws {
         try await SimulatedServerAPI.run { apple in
@@ -119,7 +119,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("a 429 with Retry-After in UNIX milliseconds gives the time of the next try")
+    @Test("a 429 with Retry-After in UNIX milliseconds sets the earliest time of the next try")
     func retryAfter() async throws {
         try await SimulatedServerAPI.run { apple in
             let until = Timestamp.now.adding(milliseconds: 60_000)
@@ -130,7 +130,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("a client that was shut down begins no request")
+    @Test("after its shutdown the client sends no request")
     func shutdown() async throws {
         try await SimulatedServerAPI.run { apple in
             await apple.client.shutdown()

@@ -8,7 +8,7 @@ import Testing
 struct ServerAPICredentialsTests {
     private static let bundle = SimulatedServerAPI.bundle
 
-    @Test("a missing or malformed key blocks the app at once, without a request", arguments: ["", "no key"])
+    @Test("if the key is missing or malformed, the client blocks the app without a request", arguments: ["", "no key"])
     func missing(key: String) async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 8, observer: observer)
@@ -25,7 +25,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("the first 401 is reported, the second holds the app back, and the next answer ends both")
+    @Test("the client reports the first 401, holds the app back after the second, and ends both at the next answer")
     func unauthorized() async throws {
         let observer = RecordingLimits()
         let clock = SteppedClock()
@@ -46,7 +46,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("401 for unproven ids does not mark the app misconfigured while Apple takes its token for other ids")
+    @Test("401 for unproven ids does not mark the app misconfigured while Apple accepts its token for other ids")
     func inventedUnauthorized() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
@@ -61,7 +61,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("an unknown key is detected from bare ids with two requests each")
+    @Test("the client detects a key that Apple does not know, from two unproven ids with two requests for each")
     func wrongKey() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(
@@ -72,12 +72,12 @@ struct ServerAPICredentialsTests {
             }
             let told = try #require(observer.heard.faults[Self.bundle]?[ServerAPIClient.endpoint])
             #expect(told.setting == "KEY" && told.refusal == .serverAPI)
-            // receiptd asks about two ids, and after each asks a question of its own.
+            // The client asks about two ids, and after each id sends a request of its own.
             #expect(apple.store.counters.requests == 2 * CredentialsState.certainRefusalsNeeded)
         }
     }
 
-    @Test("single 401s between answers hold no request back")
+    @Test("a single 401 between answers does not make the client hold requests back")
     func single() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
@@ -90,7 +90,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("a token that Production takes and the sandbox refuses is trouble, and does not mark the app misconfigured")
+    @Test("if only the sandbox refuses a token, the client returns trouble, and the app is not misconfigured")
     func sandbox() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
@@ -118,7 +118,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("a token of another key, of another issuer or for another app is refused")
+    @Test("a token of another key or issuer, or for another app, blocks the request")
     func wrongClaims() async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000")

@@ -12,7 +12,7 @@ struct ServerAPILimitsTests {
             bundleID: SimulatedServerAPI.bundle, endpoint: ServerAPIClient.endpoint, environment: environment)
     }
 
-    @Test("a 429 holds the app's transactions back, and the hold is shared with the other replicas")
+    @Test("after a 429 the client holds the app's transaction requests back, and shares the hold with other replicas")
     func retryAfter() async throws {
         let observer = RecordingLimits()
         let budget = InMemoryBudget()
@@ -30,7 +30,7 @@ struct ServerAPILimitsTests {
         }
     }
 
-    @Test("failures open the circuit of the app's transactions")
+    @Test("repeated failures open the circuit of the app's transaction requests")
     func circuit() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
@@ -43,7 +43,7 @@ struct ServerAPILimitsTests {
         }
     }
 
-    @Test("of a hundred invented ids, ten and more are turned away unasked at the sandbox's smaller budget")
+    @Test("at the sandbox's smaller budget, the client sends no request for at least ten of a hundred invented ids")
     func inventedIDs() async throws {
         let limits = AppleLimits(maxConcurrency: 64, maxRequestsPerSecond: 100, budget: InMemoryBudget())
         try await SimulatedServerAPI.run(limits: limits) { apple in

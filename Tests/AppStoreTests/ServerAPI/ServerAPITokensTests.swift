@@ -54,7 +54,7 @@ struct ServerAPITokensTests {
         #expect(key.publicKey.isValidSignature(signature, for: Data(read.signed.utf8)))
     }
 
-    @Test("a token is reused until shortly before its end, and then replaced")
+    @Test("the client reuses a token until shortly before its end, and then replaces it")
     func renewal() throws {
         let tokens = ServerAPITokens()
         let first = try #require(token(tokens))
@@ -69,7 +69,7 @@ struct ServerAPITokensTests {
         #expect(token(tokens, after: -100) != second)
     }
 
-    @Test("another key makes another token, and a token that Apple refused is not used again")
+    @Test("a new key makes a new token, and the client does not reuse a token that Apple refused")
     func replaced() throws {
         let tokens = ServerAPITokens()
         let first = try #require(token(tokens))
@@ -80,7 +80,7 @@ struct ServerAPITokensTests {
         #expect(token(tokens, pem: other) != second)
     }
 
-    @Test("a key is read with real or escaped line breaks, and a malformed key gives no token")
+    @Test("the client reads a key with real or escaped line breaks, and makes no token from a malformed key")
     func keys() {
         let tokens = ServerAPITokens()
         #expect(token(tokens, pem: key.pemRepresentation.replacing("\n", with: "\\n")) != nil)

@@ -6,8 +6,8 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-/// Tests the real client with the simulated App Store, which must agree on every field between them.
-@Suite("Questions to the simulated store")
+/// Tests the real client with the simulated App Store. Both must agree on every field of requests and answers.
+@Suite("Queries to the simulated store")
 struct SimulatedStoreTests {
     private static let bundle = SimulatedServerAPI.bundle
     private static let lena = SimulatedAccount("lena", bundleID: bundle.text)
@@ -32,13 +32,14 @@ struct SimulatedStoreTests {
     }
 
     @Test(
-        "each state of a subscription in the store is read by the client",
+        "the client reads each state of a subscription in the store",
         arguments: StoreSubscription.State.allCases)
     func states(_ state: StoreSubscription.State) async throws {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)
             let id = try apple.store.inStore { store in
-                // The first period ends about now. The time of the failed renewal alone decides whether grace is over.
+                // The first period ends about now, or two days earlier for billing retry, when the grace period of a
+                // day is over.
                 let now = store.now
                 store.now = now - Self.month - (state == .billingRetry ? 2 * 86_400_000 : 0)
                 let first = try store.buy("vip", by: Self.lena)
@@ -68,7 +69,7 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("a sandbox history is read page by page to its end without naming the environment")
+    @Test("the client reads a sandbox history page by page to its end without naming the environment")
     func history() async throws {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)
@@ -100,7 +101,7 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("the notification history is read page by page, and refused with 4040007 for an app without an address")
+    @Test("the client reads notification history page by page, and gets 4040007 for an app without an address")
     func notifications() async throws {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)
@@ -137,7 +138,7 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("finished deliveries and refund answers reach the store, and a contradictory answer is refused")
+    @Test("finishes and refund answers reach the store, which refuses a contradictory answer")
     func changes() async throws {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)

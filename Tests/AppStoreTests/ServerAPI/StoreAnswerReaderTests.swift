@@ -20,7 +20,7 @@ struct StoreAnswerReaderTests {
         return try Self.reader().statuses(Array(body.utf8), asked: asked)
     }
 
-    @Test("an unproven subscription is left out and counted, unless it may be the requested subscription")
+    @Test("the reader omits and counts an unproven subscription, but throws if it may be the requested one")
     func leftOut() throws {
         let own = try SignedByApple.status(1, of: "1000")
         let forged = try SignedByApple.status(1, of: "2000", renewal: "a.b.c")
@@ -35,7 +35,7 @@ struct StoreAnswerReaderTests {
         #expect(throws: StoreAnswerReader.Fault.unproven) { try statuses(own, nameless) }
     }
 
-    @Test("renewal information or a transaction of another subscription or environment makes the answer unproven")
+    @Test("the reader throws if renewal info or a transaction is of another subscription or environment")
     func mixed() throws {
         for renewal in [
             try SignedByApple.renewal(of: "2000"), try SignedByApple.renewal(of: "1000", environment: "Sandbox"),
@@ -50,12 +50,12 @@ struct StoreAnswerReaderTests {
         }
     }
 
-    @Test("an empty list of subscriptions is an answer")
+    @Test("the reader accepts an empty list of subscriptions")
     func empty() throws {
         #expect(try Self.reader().statuses(Array(#"{"data":[]}"#.utf8), asked: "1").value.isEmpty)
     }
 
-    @Test("a history page with an unproven transaction, or too many transactions, is refused")
+    @Test("the reader refuses a history page with an unproven transaction, or with too many transactions")
     func unprovenPage() throws {
         let signed = try SignedByApple.transaction("1")
         func page(_ items: String) throws -> TransactionHistoryPage {
@@ -70,7 +70,7 @@ struct StoreAnswerReaderTests {
         #expect(throws: StoreAnswerReader.Fault.incomplete) { try page(many.joined(separator: ",")) }
     }
 
-    @Test("a history page without a clear end or a new revision is refused")
+    @Test("the reader refuses a history page without a clear end or a new revision")
     func paging() throws {
         let reader = try Self.reader()
         for rest in [
@@ -84,7 +84,7 @@ struct StoreAnswerReaderTests {
         }
     }
 
-    @Test("notifications of the history are handed on unproven, and only items without a payload are left out")
+    @Test("the reader returns the history's notifications unproven, and omits only items without a payload")
     func notifications() throws {
         let body = #"{"hasMore":false,"notificationHistory":[{"signedPayload":"a.b.c"},{},{"signedPayload":"d\"e"}]}"#
         let reading = try Self.reader().notifications(Array(body.utf8))
@@ -94,13 +94,15 @@ struct StoreAnswerReaderTests {
         #expect(reading.leftOut == 1)
     }
 
-    @Test("an answer longer than the limit is refused")
+    @Test("the reader refuses an answer that is longer than the limit")
     func tooLong() throws {
         let body = Array(repeating: UInt8(ascii: " "), count: StoreAnswerReader.maximumBytes) + Array("{}".utf8)
         #expect(throws: StoreAnswerReader.Fault.incomplete) { try Self.reader().statuses(body, asked: "1") }
     }
 
-    @Test("damaged answers never trap, and yield only transactions that Apple signed", arguments: 1...4)
+    @Test(
+        "if an answer is damaged, the reader does not trap, and returns only transactions that Apple signed",
+        arguments: 1...4)
     func mutations(seed: UInt64) throws {
         let reader = try Self.reader()
         let signed = try SignedByApple.transaction("1001", original: "1000")

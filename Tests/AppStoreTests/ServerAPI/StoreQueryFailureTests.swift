@@ -6,7 +6,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-@Suite("Questions to the App Store Server API that fail")
+@Suite("Failing queries to the App Store Server API")
 struct StoreQueryFailureTests {
     private static let codes: [(Int, StoreQueryAnswer<Bool>)] = [
         (4_040_010, .notFound), (4_040_005, .notFound),
@@ -20,7 +20,7 @@ struct StoreQueryFailureTests {
         (4_000_000, .blocked(.request)), (4_000_002, .blocked(.serverAPI)), (4_040_003, .blocked(.serverAPI)),
     ]
 
-    @Test("each error code has its meaning", arguments: codes)
+    @Test("the client maps each error code to its answer", arguments: codes)
     func errorCodes(code: Int, answer: StoreQueryAnswer<Bool>) async throws {
         try await ScriptedServerAPI.run { _ in
             .code(code)
@@ -29,7 +29,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("the codes of an invalid page token restart paging, and no other code does")
+    @Test("only the error codes of an invalid page token make the caller restart paging")
     func paging() {
         for code: Int64 in [4_000_005, 4_000_014, 4_000_017] {
             #expect(StoreQueryAnswer<Bool>.refused(code: code).restartsPaging)
@@ -38,7 +38,7 @@ struct StoreQueryFailureTests {
         #expect(!StoreQueryAnswer<Bool>.notFound.restartsPaging)
     }
 
-    @Test("a body that is no answer of the API is trouble, even with status 200")
+    @Test("a body that is no answer of the API counts as trouble, even with status 200")
     func noAnswer() async throws {
         let answers: [(ScriptedServerAPI.Reply, AppleAnswer.TroubleKind)] = [
             (.init(status: 404, body: "<html>"), .notJSON), (.init(status: 302), .notJSON),
@@ -57,7 +57,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("two 401s in Production block all of the app's questions without further requests")
+    @Test("after two 401s from Production, the client blocks all of the app's queries without further requests")
     func unauthorized() async throws {
         let observer = RecordingLimits()
         try await ScriptedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { _ in
@@ -86,7 +86,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("without a key no request is sent")
+    @Test("without a key the client sends no request")
     func noKey() async throws {
         try await ScriptedServerAPI.run(keys: [:]) { _ in
             .init()
@@ -96,7 +96,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("a request that waited past its deadline is not sent")
+    @Test("if a request waited so long that it could exceed its deadline, the client does not send it")
     func notAfter() async throws {
         let clock = SteppedWallClock()
         let changes = ChangeSignal()
@@ -105,7 +105,7 @@ struct StoreQueryFailureTests {
             .init(status: 202)
         } _: { apple in
             var context = ScriptedServerAPI.context()
-            // The context allows 60 seconds, and the client's time-out is half of them.
+            // The context allows 60 seconds, and the client's time-out is 30 seconds.
             context.notAfter = clock.began.adding(milliseconds: 60_000)
             let answer = ConsumptionAnswer(delivery: .delivered, providesSampleContent: false)
             @Sendable func send(_ context: StoreQueryContext) async -> StoreQueryAnswer<Bool> {
@@ -125,7 +125,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("a 429 holds back its endpoint of the app, and no other endpoint")
+    @Test("after a 429 the client holds back the app's requests to this endpoint, and to no other endpoint")
     func retryAfter() async throws {
         let budget = InMemoryBudget()
         let observer = RecordingLimits()
@@ -152,7 +152,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("failures of subscription questions open only their own circuit, and Apple does not count as down")
+    @Test("failures of subscription queries open only their own circuit, and Apple does not count as down")
     func circuit() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 8, observer: observer)

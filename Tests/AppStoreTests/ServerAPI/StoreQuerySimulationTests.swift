@@ -6,7 +6,7 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("Questions to the simulated App Store Server API")
+@Suite("Queries to the simulated App Store Server API")
 struct StoreQuerySimulationTests {
     private static let bundle = SimulatedServerAPI.bundle
     private static let day: Int64 = 86_400_000
@@ -37,7 +37,7 @@ struct StoreQuerySimulationTests {
         ScriptedServerAPI.context(environment, share)
     }
 
-    @Test("a subscription's status and history are found by any of its transactions")
+    @Test("any transaction of a subscription finds the subscription's status and history")
     func subscription() async throws {
         try await withStore { apple in
             let (first, second) = try apple.store.inStore { store in
@@ -67,7 +67,7 @@ struct StoreQuerySimulationTests {
         }
     }
 
-    @Test("a history of many pages is read to its end")
+    @Test("the client reads a history of many pages to its end")
     func pages() async throws {
         try await withStore { apple in
             let ids = try apple.store.inStore { store in
@@ -93,7 +93,7 @@ struct StoreQuerySimulationTests {
         }
     }
 
-    @Test("every notification of the history is proven by the parser")
+    @Test("the parser proves every notification of the history")
     func notifications() async throws {
         try await withStore { apple in
             let proofs = try SimulatedServerAPI.proofs.get()
@@ -126,7 +126,7 @@ struct StoreQuerySimulationTests {
         }
     }
 
-    @Test("the notification history of an app without a notification address is refused")
+    @Test("Apple refuses the notification history of an app without a notification address")
     func noAddress() async throws {
         try await withStore(hasNotificationURL: false) { apple in
             let now = Timestamp.now
@@ -137,7 +137,7 @@ struct StoreQuerySimulationTests {
         }
     }
 
-    @Test("a sandbox transaction is finished in the sandbox or without naming an environment, not in Production")
+    @Test("a query finishes a sandbox transaction if it names the sandbox or no environment, but not Production")
     func changes() async throws {
         try await withStore { apple in
             let id = StoreTransactionID(try apple.store.inStore { try $0.buy("gems", by: Self.tester).id })
@@ -155,7 +155,7 @@ struct StoreQuerySimulationTests {
 }
 
 extension Timestamp {
-    /// The present time on the clock of client and simulation.
+    /// The present time. The client and the simulation read the same clock.
     fileprivate static var now: Timestamp {
         Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
     }

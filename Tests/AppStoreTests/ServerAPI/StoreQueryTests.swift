@@ -4,12 +4,12 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("Questions to the App Store Server API")
+@Suite("Queries to the App Store Server API")
 struct StoreQueryTests {
     private static let from = Timestamp(milliseconds: 1_777_600_000_000)
     private static let to = Timestamp(milliseconds: 1_777_603_600_000)
 
-    @Test("a transaction is read with its facts, and an answer about another transaction is unproven")
+    @Test("the client reads a transaction's facts, and counts an answer about another transaction as unproven")
     func transaction() async throws {
         let signed = try SignedByApple.transaction("1001", original: "1000", more: ",\"revocationDate\":1777629700000")
         try await ScriptedServerAPI.run { _ in
@@ -34,7 +34,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("an answer about another app or environment is unproven")
+    @Test("an answer about another app or environment counts as unproven")
     func foreign() async throws {
         for signed in [
             try SignedByApple.transaction("1", bundle: "com.example.other"),
@@ -49,7 +49,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("without an environment Production is asked, then the sandbox where Production does not know the id")
+    @Test("without an environment the client asks Production, and asks the sandbox if Production lacks the id")
     func environments() async throws {
         let signed = try SignedByApple.transaction("1", environment: "Sandbox")
         try await ScriptedServerAPI.run { request in
@@ -68,7 +68,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("a customer's subscriptions are read with their states")
+    @Test("the client reads a customer's subscriptions with their states")
     func statuses() async throws {
         let body = SignedByApple.statuses(
             try SignedByApple.status(1, of: "1000"), try SignedByApple.status(4, of: "2000"))
@@ -90,7 +90,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("each page of a customer's history is requested with the same filter")
+    @Test("the client requests each page of a customer's history with the same filter")
     func history() async throws {
         let signed = try SignedByApple.transaction("1001", original: "1000")
         var filter = TransactionHistoryFilter()
@@ -128,7 +128,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("the notification history is read page by page, each notification as Apple would have posted it")
+    @Test("the client reads notification history page by page, with each body as Apple would have posted it")
     func notifications() async throws {
         let payload = try SignedByApple.transaction("1")
         try await ScriptedServerAPI.run { request in
@@ -157,7 +157,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("a test notification is requested, and its delivery attempts are read")
+    @Test("the client requests a test notification, and reads its delivery attempts")
     func testNotification() async throws {
         try await ScriptedServerAPI.run { request in
             .init(
@@ -175,7 +175,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("an order number yields its transactions or none, and a malformed order number is never sent")
+    @Test("an order number yields its transactions or none, and the client never sends a malformed order number")
     func orderLookup() async throws {
         let signed = try SignedByApple.transaction("1001", original: "1000")
         try await ScriptedServerAPI.run { request in
@@ -201,7 +201,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("a transaction can be finished twice, by an empty POST to its address")
+    @Test("the client can finish a transaction twice, each time by an empty POST to its address")
     func finish() async throws {
         try await ScriptedServerAPI.run { _ in
             .init()
@@ -216,7 +216,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("consumption information uses Apple's names of fields and values")
+    @Test("the client sends consumption information with Apple's names of fields and values")
     func consumption() async throws {
         try await ScriptedServerAPI.run { _ in
             .init(status: 202)
@@ -240,7 +240,7 @@ struct StoreQueryTests {
     }
 
     @Test(
-        "an id that would change the address is never sent",
+        "the client never sends an id that would change the address",
         arguments: ["../v2/history/1", "1?x=1", "1\r\nx:1", "", "é"])
     func hostileIDs(id: String) async throws {
         try await ScriptedServerAPI.run { _ in

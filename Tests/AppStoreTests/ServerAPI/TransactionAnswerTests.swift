@@ -37,19 +37,19 @@ struct TransactionAnswerTests {
         }
     }
 
-    @Test("an answer about another transaction is trouble")
+    @Test("an answer about another transaction counts as trouble")
     func otherTransaction() throws {
         #expect(try parse(body(), asked: "1001") == .answer(.trouble(of: .unproven)))
         #expect(try parse(body(), asked: "01000") == .answer(.trouble(of: .unproven)))
     }
 
-    @Test("error codes for an impossible id are a refusal for good", arguments: [4_000_006, 4_000_048])
+    @Test("the error codes for an impossible id count as a refusal", arguments: [4_000_006, 4_000_048])
     func noPurchase(code: Int) throws {
         let body = Array(#"{"errorCode":\#(code),"errorMessage":"why"}"#.utf8)
         #expect(try parse(body, status: 400) == .answer(.refused(.invalidTransaction)))
     }
 
-    @Test("the HTTP status outranks the body, and an error code may be a string")
+    @Test("the parser trusts the HTTP status more than the body, and reads an error code that is a string")
     func statuses() throws {
         let notFound = Array(#"{"errorCode":"4040010"}"#.utf8)
         #expect(try parse(notFound, status: 404) == .notFound)

@@ -1,7 +1,7 @@
 import AppStore
 import Fulfillment
 
-/// An answer with one purchase, whose fields a test may replace or leave out.
+/// The text of an answer of `verifyReceipt`. A test may replace its fields.
 struct AnswerText {
     var status = "0"
     var root = ""

@@ -34,7 +34,8 @@ struct RawServer {
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
 
-    /// - Parameter reply: returns the reply on a connection to a request on it. Both numbers count from 1.
+    /// - Parameter reply: returns the reply to a request, from the number of its connection and its number on the
+    ///   connection. Both numbers count from 1.
     static func start(
         _ reply: @escaping @Sendable (_ connection: Int, _ request: Int) -> Reply
     ) async throws -> RawServer {

@@ -8,7 +8,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// An App Store Server API whose answers a test writes, with a client.
+/// A client, and an App Store Server API whose answers a test writes.
 struct ScriptedServerAPI: Sendable {
     struct Request: Sendable {
         let method: String

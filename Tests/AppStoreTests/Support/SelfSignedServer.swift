@@ -27,7 +27,7 @@ struct SelfSignedServer {
         return SelfSignedServer(group: group, listener: listener)
     }
 
-    /// The URL with the name `localhost`, because the certificate is for this name.
+    /// The URL. Its host name is `localhost`, because the certificate is for this name.
     var url: String { "https://localhost:\(listener.localAddress?.port ?? 0)/verifyReceipt" }
 
     func shutdown() async throws {

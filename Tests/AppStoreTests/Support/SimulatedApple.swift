@@ -54,7 +54,7 @@ struct SimulatedApple: Sendable {
         return await client.verify(request)
     }
 
-    /// Returns a receipt with one purchase of this id, and with the steps of the store's behaviour.
+    /// Returns a receipt with one purchase of this id. The steps are the store's answers to the receipt, in order.
     static func receipt(
         _ id: String = "1000", environment: SimulatedEnvironment = .production, _ steps: SimulatedStep...
     ) -> String {

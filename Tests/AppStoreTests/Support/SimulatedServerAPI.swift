@@ -65,7 +65,7 @@ struct SimulatedServerAPI: Sendable {
         return await client.look(up: id, credentials, for: request)
     }
 
-    /// Makes the store know a transaction. The steps are the store's behaviour when the client asks for it.
+    /// Registers a transaction in the store. The steps are the store's answers about the transaction, in order.
     func register(
         _ id: String, environment: String = "Production", bundle: BundleID = bundle, _ steps: SimulatedStep...
     ) throws {

@@ -29,7 +29,7 @@ struct TestReceipt {
         case sha256
     }
 
-    /// The places of a message that no signature covers, and in which receipts of Apple's have nothing.
+    /// The places of a message that no signature covers. Apple's receipts leave these places empty.
     enum UnsignedPlace: CaseIterable {
         case revocations
         case afterSigners
@@ -50,7 +50,7 @@ struct TestReceipt {
     enum Oddity: Equatable {
         /// A key identifier names the signer, in place of issuer and serial number.
         case namedByKey
-        /// The place has bytes of nobody's.
+        /// The place has bytes that Apple's receipts do not have there.
         case unsigned(UnsignedPlace)
     }
 
@@ -69,7 +69,8 @@ struct TestReceipt {
     var digestAlgorithm: [UInt8]?
     /// The difference from a message of Apple's; nil for none.
     var oddity: Oddity?
-    /// The values that replace attributes of each purchase, such as the cancellation date or the quantity, by type.
+    /// The values that replace attributes of each purchase, such as the cancellation date or the quantity, by attribute
+    /// type.
     var overrides: [Int64: [UInt8]] = [:]
 
     var payload: [UInt8] {
@@ -130,7 +131,7 @@ struct TestReceipt {
         return wrapped(payload, certificates: certificates, signers: signers)
     }
 
-    /// Returns an element with the tag `tag` if the message has bytes of nobody's at this place, otherwise nothing.
+    /// Returns an element with the tag `tag` if the message has extra bytes at this place, otherwise nothing.
     private func junk(_ place: UnsignedPlace, tag: UInt8 = 0x30) -> [UInt8] {
         oddity == .unsigned(place) ? DER.element(tag, DER.sequence(DER.octets([1, 2, 3]))) : []
     }

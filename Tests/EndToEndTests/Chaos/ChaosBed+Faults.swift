@@ -131,8 +131,8 @@ extension ChaosBed {
         return noBehaviour
     }
 
-    /// Returns the value of `Retry-After`. A date or milliseconds give all requests of the fault one end. Seconds count
-    /// from each request.
+    /// Returns the value of `Retry-After`. A date or milliseconds give all requests of the fault the same end. Seconds
+    /// count from each request.
     private static func retryAfter(_ fault: ChaosFault) -> String {
         let end = Date(timeIntervalSinceNow: Double(ChaosFault.retryAfterSeconds))
         switch fault {

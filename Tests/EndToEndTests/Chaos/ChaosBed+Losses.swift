@@ -7,8 +7,8 @@ import TestSupport
 @testable import Demo
 
 extension ChaosBed {
-    /// Copies the data directory of the stopped server. The fault's end restores the copy: the timeline is the same,
-    /// and the position is earlier.
+    /// Copies the data directory of the stopped server. The fault's end restores the copy. The server then has the same
+    /// timeline and an earlier WAL position.
     func beginPutBack() async throws -> Cure {
         try await blocking { [server] in
             server.stopServer()
@@ -59,7 +59,8 @@ extension ChaosBed {
         }
     }
 
-    /// Disconnects the workers from the database, and then runs `body`, which reads the rows that will be lost.
+    /// Disconnects the workers from the database, remembers the parked submissions, and then runs `body`, which loses
+    /// commits.
     private func losing(_ body: () async throws -> Void) async throws {
         databaseLife.beginLosing()
         defer { databaseLife.endLosing() }

@@ -60,12 +60,13 @@ extension ChaosBed {
         return {
             _ = await reading.result
             let ending = try await migration.value
-            // Another fault may have stopped the migration. Its message then shows that.
+            // Another fault may have stopped the migration. The message of the migration then shows that.
             if ending.code != 0 { print("chaos: migrate beside a reader: \(ending.code) \(ending.errors.suffix(200))") }
         }
     }
 
-    /// Starts a worker on the HTTP port of a running worker. The new worker must end, and must not disturb the others.
+    /// Starts a worker on the HTTP port of a running worker. The new worker must end, and must not disturb the other
+    /// workers.
     func beginPortTaken(_ victim: Worker) async throws -> Cure {
         let port = try await victim.port()
         let second = try startDoomedWorker(["HTTP_PORT": "\(port)"])

@@ -21,23 +21,23 @@ final class ChaosBed: Sendable {
     private static let settings = [
         "APPLE_MAX_CONCURRENCY": "\(appleConcurrency)", "MAX_IN_FLIGHT": "\(inFlight)", "RETRY_PARK_AFTER_SECONDS": "1",
         "SHUTDOWN_GRACE_SECONDS": "5",
-        // The in-process broker may accept a batch after it refused the batch before. No real broker does that.
-        // librdkafka would conclude that the broker has both.
+        // The in-process broker may accept a batch after it refused the previous batch. No real broker does that.
+        // librdkafka would conclude that the broker has both batches.
         "KAFKA_PROPERTIES": TestBroker.workerProperties + (TestBroker.isReal ? "" : ";max.in.flight=1"),
     ]
 
     let bed: Testbed
     let server: EmbeddedPostgres
-    /// The in-process broker; nil if the run uses a real one.
+    /// The in-process broker; nil if the run uses a real broker.
     let broker: MockCluster?
     let databaseProxy: TCPProxy
     let appleProxy: TCPProxy
-    /// A standby of the server, or the standby that was promoted; nil without one.
+    /// A standby of the server, or the standby that was promoted; nil if there is no standby.
     let otherServer = Locked<EmbeddedPostgres?>(nil)
     /// Counts the times that the database lost commits.
     let databaseLife = DatabaseLife()
     private let running = Mutex<[Worker]>([])
-    /// The submissions that were ever parked, including those of a database that is gone.
+    /// The submissions that were ever parked, including submissions whose rows the database has lost.
     private let parkedBefore = Locked<Set<String>>([])
 
     var apple: AppStoreSimulation { bed.apple }
@@ -79,7 +79,7 @@ final class ChaosBed: Sendable {
         await appleProxy.stop()
     }
 
-    /// Gives the workers' role the tables, and no superuser's right, so that a test can revoke its rights.
+    /// Makes the workers' role the owner of the tables, but no superuser, so that a test can revoke the role's rights.
     private func prepare() async throws {
         try await bed.recordParked()
         try await database(

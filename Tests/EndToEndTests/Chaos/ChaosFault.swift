@@ -5,8 +5,8 @@ enum ChaosFault: String, CaseIterable, Sendable {
     case workerKilled, workerFrozen, workerStopped, workerAdded, workerPortTaken
     case databaseStopped, databaseCrashed, databaseSessionsEnded, databaseReadOnly, databaseFull, databaseDeadlocks
     case databaseLocked, databaseSlow, databaseCut, databaseSilent
-    /// One backend process hangs. A frozen one recovers within seconds. A hung one outlasts every deadline of the
-    /// workers.
+    /// One backend process is stopped. A frozen backend continues within seconds. A hung backend stays stopped for
+    /// longer than every deadline of the workers.
     case databaseBackendFrozen, databaseBackendHung
     case databaseRightTaken, databaseReader
     case databasePutBack, databasePromoted
@@ -41,11 +41,12 @@ enum ChaosFault: String, CaseIterable, Sendable {
         }
     }
 
-    /// True if Apple sends `Retry-After` in this fault. It comes alone, because every replica must learn of the limit.
+    /// True if Apple sends `Retry-After` in this fault. Such a fault comes alone, because every replica must learn of
+    /// the limit.
     var isLimit: Bool { rawValue.hasPrefix("appleLimits") }
 }
 
-/// Chooses faults in an order that depends only on the seed. It chooses each fault once before it repeats one.
+/// Chooses faults in an order that depends only on the seed. Chooses each fault once before it repeats a fault.
 struct ChaosSchedule: Sendable {
     struct Step: Sendable, CustomStringConvertible {
         let faults: [ChaosFault]
@@ -58,7 +59,7 @@ struct ChaosSchedule: Sendable {
         }
     }
 
-    /// One of this many faults comes together with another one.
+    /// On average, one of this many faults comes together with a second fault.
     private static let pairing = 3
 
     private let faults: [ChaosFault]
@@ -69,7 +70,7 @@ struct ChaosSchedule: Sendable {
         random = SeededRandom(seed: seed)
         self.faults = faults
         deck = faults.shuffled(using: &random)
-        // A fault that loses commits comes first, so that a short run has one too.
+        // A fault that loses commits comes first, so that even a short run has such a fault.
         if let loss = deck.lastIndex(where: \.isLoss) { deck.append(deck.remove(at: loss)) }
     }
 

@@ -17,15 +17,15 @@ final class ChaosMonitor: Sendable {
     private struct State {
         var findings = Findings()
         var highestCommitted: [Int32: Int64] = [:]
-        /// The indices of committed records whose local answer was not on the topic, with the time when that was first
-        /// seen.
+        /// The indices of committed records whose local answer was not on the topic, with the time of the first look
+        /// that missed the answer.
         var unseen: [Int: ContinuousClock.Instant] = [:]
         /// The indices of records that the monitor has already reported.
         var flagged: Set<Int> = []
         /// The number of the database's losses at the last look.
         var losses = 0
         /// The offset of each partition below which a committed record may be undecided, because the database lost
-        /// data. It no longer applies once all records are decided.
+        /// data. The offset no longer applies once all records are decided.
         var excused: [Int32: Int64] = [:]
     }
 
@@ -70,9 +70,9 @@ final class ChaosMonitor: Sendable {
         await task?.value
     }
 
-    /// Checks the workers, the commits and the outcomes once. It reads the committed offsets first, because each
-    /// outcome must be durable before its offset is committed. Only one look may run at a time: a look that a fault
-    /// delays would have older offsets than a later one.
+    /// Checks the workers, the commits and the outcomes once. Reads the committed offsets first, because each outcome
+    /// must be durable before its offset is committed. Only one look may run at a time. A look that a fault delays
+    /// would have older offsets than a later look.
     /// - Parameter isSettled: true once every record is decided, so that no committed record may be undecided any more.
     func look(isSettled: Bool = false) async {
         for worker in expectedWorkers() {
@@ -99,12 +99,13 @@ final class ChaosMonitor: Sendable {
             }
             if isSettled { state.excused = [:] }
         }
-        // After a loss the database has old checkpoints until its workers begin again.
+        // After a loss the database has old checkpoints until the workers begin again.
         if losses == 0 { judge(marks, checkpoints) }
         judge(marks, places, durable)
     }
 
-    /// Checks that no commit is ahead of its checkpoint, because workers begin at the checkpoint after a restore.
+    /// Checks that no committed offset is ahead of the partition's checkpoint, because workers begin at the checkpoint
+    /// after a restore.
     private func judge(_ marks: [Int32: (committed: Int64?, low: Int64, high: Int64)], _ checkpoints: [Int32: Int64]) {
         for (partition, mark) in marks {
             let checkpoint = checkpoints[partition] ?? 0
@@ -144,7 +145,7 @@ final class ChaosMonitor: Sendable {
                 let record = plan.records[index]
                 let isLocal = record.submissionID.flatMap { plan.truths[$0]?.isLocal } ?? true
                 if !isLocal {
-                    // Every look checks this again: a committed record must stay decided or parked.
+                    // Every look checks this again, because a committed record must stay decided or parked.
                     if durable.contains(CommitCheck.Place(place)) { continue }
                     if place.offset < state.excused[partition] ?? 0 { continue }
                     state.flagged.insert(index)
@@ -203,10 +204,10 @@ final class ChaosMonitor: Sendable {
 }
 
 enum ProcessMemory {
-    /// Returns the resident memory of a process; nil if it has ended.
+    /// Returns the resident memory of a process; nil if the process has ended.
     static func residentMegabytes(of processID: Int32) -> Int? { megabytes("VmRSS:", of: processID) }
 
-    /// Returns the highest resident memory of a process so far; nil if it has ended.
+    /// Returns the highest resident memory of a process so far; nil if the process has ended.
     static func highestMegabytes(of processID: Int32) -> Int? { megabytes("VmHWM:", of: processID) }
 
     private static func megabytes(_ name: String, of processID: Int32) -> Int? {

@@ -11,7 +11,7 @@ struct ChaosRun {
     private static let recoveryLimit = Duration.seconds(60)
 
     let seed: UInt64
-    /// The seconds of the part with faults. The start before it and the end after it take further time.
+    /// The seconds of the part with faults. The start and the end of the run take further time.
     let seconds: Int
     let chaos: ChaosBed
     let plan: Plan
@@ -20,7 +20,7 @@ struct ChaosRun {
 
     /// In a run with an even seed the database may lose commits. Workers then repeat decisions in another order, so
     /// such a plan has no record whose outcome depends on the order.
-    /// - Parameter faults: the faults to choose from; nil for all that workers survive.
+    /// - Parameter faults: the faults to choose from; nil for all faults that workers survive.
     init(seed: UInt64, seconds: Int, chaos: ChaosBed, faults: [ChaosFault]? = nil) {
         let known =
             faults
@@ -67,8 +67,8 @@ struct ChaosRun {
             try await eventually("what Apple told of is as it said", within: .seconds(150)) {
                 try await bed.hasAll(told.all)
             }
-            // A decision that was lost already has its event on the topic. Only the ledger shows that a worker decided
-            // again.
+            // If the database loses a decision, the decision's event is already on the topic. Only the ledger shows
+            // that a worker made the decision again.
             let refunded = chaos.databaseLife.losses != 0 ? told.all.refunded : []
             try await eventually("whatever was told is in the ledger", within: .seconds(150)) {
                 let granted = Set(
@@ -92,7 +92,8 @@ struct ChaosRun {
         evidence.progress.stalls = notes.stalls
         evidence.isLossy = chaos.databaseLife.losses != 0
         evidence.load.highestInFlight = notes.highestInFlight
-        // When a partition starts to fetch after the pause of the others, it still delivers one record.
+        // If a partition starts to fetch after the other partitions are paused, the partition still delivers one
+        // record.
         evidence.load.inFlightLimit = ChaosBed.inFlight + Int(EmbeddedParts.partitions)
         // The simulated Apple still counts requests on connections that were cut without its noticing.
         if !notes.wasSilent {
@@ -123,7 +124,7 @@ struct ChaosRun {
             let began = Self.now
             var cures: [ChaosBed.Cure] = []
             for fault in step.faults {
-                // The other fault of the step may prevent this one.
+                // The step's other fault may prevent this fault.
                 do { cures.append(try await chaos.begin(fault, step)) } catch {
                     print("chaos: \(fault.rawValue) did not begin: \(error)")
                 }
@@ -148,8 +149,8 @@ struct ChaosRun {
         }
     }
 
-    /// Returns the seconds until each submission that was sent before the fault's end is answered or parked. Nil if
-    /// that takes too long.
+    /// Returns the seconds until each submission that was sent before the fault's end is answered or parked. Returns
+    /// nil if that takes longer than `recoveryLimit`.
     private func recover(_ load: RunningLoad) async throws -> Double? {
         let bed = chaos.bed
         let began = ContinuousClock.now
@@ -197,14 +198,14 @@ extension [ToldPurchases.Purchase] {
         Dictionary(filter { !$0.isRefunded }.map { ($0.id, $0.player) }, uniquingKeysWith: { $1 })
     }
 
-    /// The refunded purchases. If the database loses the decision about one, and a worker decides again after the
-    /// refund, the worker grants nothing.
+    /// The refunded purchases. If the database loses the decision about such a purchase, and a worker decides again
+    /// after the refund, the worker grants nothing.
     var refunded: Set<String> { Set(lazy.filter(\.isRefunded).map(\.id)) }
 }
 
 extension Plan {
     /// Returns the plan without an expected order for submissions that share a receipt. A worker may park the first of
-    /// them and answer the second before it.
+    /// these submissions, and answer the second before the first.
     func whereOrderIsOpen() -> Plan {
         var submissions: [String: Set<String>] = [:]
         for record in records {

@@ -2,17 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests of whole workers whose services fail. They run one at a time, because each uses the whole machine.
+/// Tests of whole workers whose services fail. The tests run one at a time, because each test uses the whole machine.
 @Suite(.serialized)
 struct Chaos {
-    /// The options of `scripts/chaos.sh`, which it passes in environment variables.
+    /// The options of `scripts/chaos.sh`, which the script passes in environment variables.
     enum Order {
         static let environment = ProcessInfo.processInfo.environment
         static let seed = environment["CHAOS_SEED"].flatMap(UInt64.init)
-        /// The seed of a run in the ordinary test run. It is fixed, so that a failure comes from the change under test.
+        /// The seed in the ordinary test run. The seed is fixed, so that a failure comes from the change under test.
         /// With this seed the database loses commits.
         static let usualSeed: UInt64 = 102_080
-        /// The seconds of the part with faults. In the ordinary test run it is short.
+        /// The seconds of the part with faults. In the ordinary test run this part is short.
         static let seconds = environment["CHAOS_SECONDS"].flatMap { Int($0) } ?? 20
         /// The faults to choose from, including those that the worker does not survive yet; nil for the default.
         static let faults = environment["CHAOS_FAULTS"].map { names in

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Counts the times that the database may have lost commits. While it loses some, its rows prove nothing.
+/// Counts the times that the database may have lost commits. While the database loses commits, its rows prove nothing.
 final class DatabaseLife: Sendable {
     private let state = Mutex((losses: 0, isLosing: false))
 
-    /// The number of losses so far; nil while one is under way.
+    /// The number of losses so far; nil during a loss.
     var losses: Int? { state.withLock { $0.isLosing ? nil : $0.losses } }
 
     func beginLosing() { state.withLock { $0.isLosing = true } }

@@ -3,7 +3,7 @@ import Foundation
 import Kafka
 import Postgres
 
-/// The observations of a run, as plain values. The judge reads only them, and shares no code with the worker.
+/// The observations of a run, as plain values. `judged()` reads only these values, and shares no code with the worker.
 struct Evidence: Sendable {
     struct Event: Sendable {
         let id: String
@@ -31,8 +31,8 @@ struct Evidence: Sendable {
         let answer: String
     }
 
-    /// A time in milliseconds in which one of Apple's endpoints asked for no requests or answered none. The value
-    /// includes the most requests that the worker may send to the endpoint in it.
+    /// A time, in milliseconds, in which one of Apple's endpoints asked for no requests or answered none. `requests` is
+    /// the largest number of requests that the workers may send to the endpoint in this time.
     struct Quiet: Sendable {
         let from: Int64
         let until: Int64
@@ -43,7 +43,7 @@ struct Evidence: Sendable {
 
     struct Recovery: Sendable {
         let fault: String
-        /// The seconds until the worker recovered; nil if it took too long.
+        /// The seconds until the workers recovered; nil if the recovery took too long.
         let seconds: Double?
     }
 
@@ -58,7 +58,7 @@ struct Evidence: Sendable {
 
     struct Progress: Sendable {
         var recoveries: [Recovery] = []
-        /// The kinds of work that stopped although all services that they need answered.
+        /// The kinds of work that stopped although all services that the work needs answered.
         var stalls: [String] = []
         /// The work that was not finished in time after the last fault.
         var unsettled: [String] = []
@@ -70,7 +70,7 @@ struct Evidence: Sendable {
         var heldTransactions = 0
     }
 
-    /// The purchases that Apple announced, and the player of each one with a valid grant.
+    /// The purchases that Apple announced, and the player of each purchase with a valid grant.
     struct Told: Sendable {
         var purchases: [ToldPurchases.Purchase] = []
         var inForce: [String: String] = [:]

@@ -1,7 +1,7 @@
 extension Evidence {
     /// The seconds after a fault's end in which the worker must reach its full speed.
     static let recoverySeconds = 30.0
-    /// The most memory of a debug build, which is more than a release build's.
+    /// The most memory that a worker of a debug build may use. A release build uses less.
     static let memoryMegabytes = 512
 
     /// Returns the violations of the players' order. The first events of a player's submissions must come in the order
@@ -59,10 +59,10 @@ extension Evidence {
         return problems
     }
 
-    /// Adds the expectation that no request is sent to an endpoint between its 429 and the end of `Retry-After`. A grace
-    /// period allows for requests under way, and for the time in which other replicas learn of the 429. All times are
-    /// in milliseconds.
-    /// - Parameter until: the end that Apple gave to all requests; nil if each 429 has its own end.
+    /// Adds the expectation that no request is sent to an endpoint between the endpoint's 429 and the end of
+    /// `Retry-After`. A grace period allows for requests under way, and for the time in which other replicas learn of
+    /// the 429. All times are in milliseconds.
+    /// - Parameter until: the end that every 429 names; nil if each 429 has its own end.
     mutating func expectQuiet(
         afterLimitsSince start: Int64, through end: Int64, retryAfter milliseconds: Int64, until: Int64? = nil
     ) {

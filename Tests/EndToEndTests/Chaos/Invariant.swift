@@ -13,7 +13,8 @@ enum Invariant: String, CaseIterable, Sendable {
     case settles = "I10 everything is done without a restart"
 }
 
-/// The result for one invariant: the problems that break it; none if the run kept it.
+/// The result for one invariant. `problems` lists what breaks the invariant, and is empty if the run kept the
+/// invariant.
 struct Verdict: Sendable, CustomStringConvertible {
     let invariant: Invariant
     let problems: [String]
@@ -52,7 +53,8 @@ extension Evidence {
             + plan.contests.filter { granted.isDisjoint(with: $0) }.map { "nobody was granted any of \($0)" }
     }
 
-    /// Returns the purchases that an inventory service would give twice if it recognises repeated events by their id.
+    /// Returns the purchases that an inventory service would give twice if the service recognises repeated events by
+    /// the event's id.
     private func doubledGrants() -> [String] {
         var given: [String: Set<String>] = [:]
         var players: [String: Set<String>] = [:]
@@ -88,7 +90,8 @@ extension Evidence {
     private func publication() -> [String] {
         var problems: [String] = []
         var first: [String: Event] = [:]
-        // A lost decision is made again at another time. Its event then has several versions with different bytes.
+        // A worker makes a lost decision again, at another time. The decision's event then has several versions with
+        // different bytes.
         var copies: [String: Set<[UInt8]>] = [:]
         for event in events { copies[event.id, default: []].insert(event.value) }
         var unpublished = Dictionary(grants.map { ($0.transactionID, $0) }, uniquingKeysWith: { one, _ in one })
@@ -120,7 +123,7 @@ extension Evidence {
         return problems + unpublished.keys.sorted().map { "the grant of \($0) was never told" }
     }
 
-    /// The events of each submission, without repeated ones.
+    /// The events of each submission, without repeated events.
     private var answers: [String: [String: Truth.Expected]] {
         var answers: [String: [String: Truth.Expected]] = [:]
         for event in events where !event.isOfTold {

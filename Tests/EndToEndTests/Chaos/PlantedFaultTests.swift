@@ -3,7 +3,9 @@ import PlantedFaults
 import Testing
 
 extension Chaos {
-    @Test("each planted fault breaks the invariant that it should", .enabled(if: Order.isWhole, "minutes long"))
+    @Test(
+        "each planted fault breaks at least one of the invariants that it should",
+        .enabled(if: Order.isWhole, "minutes long"))
     func plantedFaults() async throws {
         let wanted = Order.environment["CHAOS_PLANTED"].map { name in
             PlantedFault.allCases.filter { $0.rawValue == name }
@@ -28,7 +30,7 @@ extension Chaos {
         }
     }
 
-    /// Runs three scenes at a time, because each mostly waits for its consumer group.
+    /// Runs three scenes at a time, because each scene mostly waits for its consumer group.
     private func each(
         of faults: [PlantedFault], _ body: @escaping @Sendable (PlantedFault) async throws -> Void
     ) async throws {

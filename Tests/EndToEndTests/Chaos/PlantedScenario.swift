@@ -4,11 +4,12 @@ import TestSupport
 
 @testable import Demo
 
-/// A short scene in which a worker with a planted fault breaks an invariant, and a worker without one breaks none.
+/// A short scene in which a worker with a planted fault breaks an invariant, and a worker without the fault breaks
+/// none.
 struct PlantedScenario: Sendable {
     let fault: PlantedFault
 
-    /// The invariants that the fault may break in this scene. It must break at least one of them.
+    /// The invariants that the fault may break in this scene. The fault must break at least one of them.
     var broken: Set<Invariant> {
         switch fault {
         case .commitAhead, .commitAfterRevoke, .commitWithoutCheckpoint: [.commitsAreSafe]
@@ -68,7 +69,7 @@ struct PlantedScenario: Sendable {
     private var plan: Plan {
         var plan = Plan.genuine(count: 240, players: 60)
         guard fault == .parkedRowDropped else { return plan }
-        // Apple fails for two receipts until the worker parks them. Two are too few to open the circuit.
+        // Apple fails for two receipts until the worker parks them. Two receipts are too few to open the circuit.
         for number in 0..<2 {
             plan.addGenuine(
                 1000 + number, player: "troubled-\(number)", behaviour: [.status(21005).times(7), .genuine])

@@ -13,7 +13,7 @@ extension Scene {
     private static let first = 80
     private static let second = 160
 
-    /// Locks the checkpoints for some seconds. The workers can write everything else.
+    /// Locks the table of checkpoints for some seconds. The workers can write to all other tables.
     func checkpointsWait() async throws {
         monitor.start()
         try bed.startWorker()
@@ -95,8 +95,8 @@ extension Scene {
         }
     }
 
-    /// Stops the workers, and starts another one. It lost none of its own decisions, so only the rows of checkpoints
-    /// can tell it that the database fell back.
+    /// Stops the workers, and starts a new worker. The new worker lost none of its own decisions, so only the
+    /// checkpoints can tell it that the database fell back.
     private func replaceWorkers() async throws {
         for worker in bed.allWorkers {
             worker.process.terminate()

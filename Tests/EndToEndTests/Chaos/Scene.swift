@@ -43,8 +43,8 @@ final class Scene: Sendable {
         await settle()
     }
 
-    /// Plays the scene in which Apple hangs. The workers can decide nothing, and must commit nothing. Then they are
-    /// killed.
+    /// Plays the scene in which Apple hangs. The workers can decide nothing, and must commit nothing. Then the scene
+    /// kills the workers.
     func hangingApple(_ meanwhile: (Testbed) async throws -> Void) async throws {
         try await bed.apple.setOutage(.hang)
         await load.finish()
@@ -82,7 +82,7 @@ final class Scene: Sendable {
     }
 
     func apple429() async throws {
-        // A request that is under way may get the 429, and Apple's log has the time at which it came.
+        // A request that is already under way may get the 429, and Apple's log has the time at which that request came.
         limitedSince.value = Self.now
         try bed.startWorker()
         try bed.startWorker()
@@ -138,7 +138,7 @@ final class Scene: Sendable {
     func settle() async {
         do {
             try await bed.settle(plan, within: Self.settling)
-            // A decision that was lost already has its event on the topic.
+            // If the database lost a decision, the decision's event is already on the topic.
             try await eventually("whatever was told is in the ledger", within: Self.settling) {
                 let granted = try await bed.query("SELECT count(*) FROM grants") { $0.int8(0, 0) ?? 0 }
                 let told = bed.outcomes.content.events.filter { $0.type == "receipt.granted" }

@@ -3,7 +3,7 @@ import NIOPosix
 
 @testable import AppStoreSimulation
 
-/// A proxy between a worker and a service. A test can make it slow, silent or cut its connections.
+/// A proxy between a worker and a service. A test can make the proxy slow or silent, or cut its connections.
 ///
 /// `@unchecked Sendable`: only the event loop of the proxy uses the mutable state.
 final class TCPProxy: @unchecked Sendable {
@@ -53,7 +53,7 @@ final class TCPProxy: @unchecked Sendable {
         }.get()
     }
 
-    /// Sets the port for new connections. Open connections keep theirs.
+    /// Sets the port for new connections. Open connections keep their port.
     func setTarget(port: Int) async throws {
         try await loop.submit { self.targetPort = port }.get()
     }

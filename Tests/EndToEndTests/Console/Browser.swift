@@ -6,7 +6,7 @@ import TestSupport
 /// Drives a Chromium without a window over WebDriver (https://www.w3.org/TR/webdriver2/).
 final class Browser {
     private static let elementKey = "element-6066-11e4-a52e-4f735466cecf"
-    /// The longest time for starting a browser in seconds. A busy machine starts it slowly.
+    /// The longest time for starting a browser, in seconds. A busy machine starts a browser slowly.
     private static let seconds = 120.0
 
     private let driver: ChildProcess
@@ -52,7 +52,7 @@ final class Browser {
         let answer = try await Self.ask(self.port, "POST", "/session", asked) as? [String: Any]
         guard let id = answer?["sessionId"] as? String else { throw Fault(description: "no session: \(answer ?? [:])") }
         session = id
-        // Chromium's window cannot be as narrow as a phone. Its viewport can.
+        // Chromium's window cannot be as narrow as a phone, but its viewport can.
         try await devtools(
             "Emulation.setDeviceMetricsOverride",
             ["width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false])
@@ -61,7 +61,8 @@ final class Browser {
             ["features": [["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]]])
     }
 
-    /// Starts chromedriver. Makes up to three tries, because on a busy machine it may end or hang before it listens.
+    /// Starts chromedriver. Makes up to three tries, because on a busy machine chromedriver may end or hang before it
+    /// listens.
     private static func startDriver(in folder: URL) async throws -> (ChildProcess, port: Int) {
         var said = ""
         for attempt in 1...3 {
@@ -104,7 +105,7 @@ final class Browser {
         try await ask("POST", "/execute/sync", ["script": script, "args": [Any]()])
     }
 
-    /// Runs a script in the page, which ends once it calls its last argument.
+    /// Runs a script in the page. The script ends once it calls its last argument.
     func evaluateLater(_ script: String) async throws -> Any? {
         try await ask("POST", "/execute/async", ["script": script, "args": [Any]()])
     }

@@ -26,7 +26,8 @@ struct ConsoleBrowserTests {
         try await eventually("signed in") { try await browser.source.contains("id=\"q\"") }
     }
 
-    /// Fills the lists with very long values: many similar holds of one player, and one row in each other list.
+    /// Fills the lists with rows of very long values. These are three similar holds of one player, and one row in each
+    /// other list.
     private static func fillLong(_ bed: ParkingBed) async throws {
         _ = try await bed.number(
             """

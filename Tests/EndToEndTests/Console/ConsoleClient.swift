@@ -14,7 +14,7 @@ final class ConsoleClient: Sendable {
 
         subscript(header: String) -> String? { headers[header.lowercased()] }
 
-        /// The token of the first form with a token; nil if there is none.
+        /// The token of the first form with a token; nil if no form has a token.
         var token: String? {
             body.firstMatch(of: /name="token" value="([0-9a-f]{64})"/).map { String($0.output.1) }
         }
@@ -54,7 +54,7 @@ final class ConsoleClient: Sendable {
         return try await ask("POST", path, body, headers)
     }
 
-    /// Requests a confirmation page, and posts its form, as a person does.
+    /// Requests a confirmation page, and posts the page's form, as a person does.
     func confirm(_ address: String, note: String = "") async throws -> Answer {
         let made = try await post("/change", try await get(address).form.merging(["note": note]) { $1 })
         guard made.status == 303, let location = made["Location"] else { return made }

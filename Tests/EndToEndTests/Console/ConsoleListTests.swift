@@ -7,7 +7,7 @@ import Testing
 @Suite("The console's lists, end to end", .wholeSystem)
 struct ConsoleListTests {
     /// Inserts four unclaimed purchases. Two have killed workers. Two belong to no known player, and one of these has
-    /// no evidence. Their catalog version is so high that a new catalog does not make them due.
+    /// no evidence. The purchases' catalog version is so high that a new catalog does not make the purchases due.
     static func fillUnclaimed(_ bed: ParkingBed) async throws {
         _ = try await bed.number(
             """

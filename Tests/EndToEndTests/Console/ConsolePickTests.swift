@@ -8,7 +8,7 @@ struct ConsolePickTests {
     private static let entries =
         "SELECT concat_ws('|', change, subject, shown, note, result) FROM console_changes ORDER BY subject"
 
-    @Test("one confirmation decides all picked rows and logs each with the note; a form without picked rows is refused")
+    @Test("one confirmation decides all picked rows, with the note for each row; a form without picked rows is refused")
     func picking() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)

@@ -26,7 +26,8 @@ struct ConsoleTests {
         return try await Worker(process: console).port()
     }
 
-    /// Makes workers grant one purchase, hold three and park one. One of the held ones belongs to the hostile player.
+    /// Makes workers grant one purchase, hold three purchases, and park one submission. One of the holds is the hostile
+    /// player's.
     @discardableResult
     static func fill(_ bed: ParkingBed) async throws -> WorkerProcess {
         let worker = try bed.startWorker()
@@ -210,8 +211,8 @@ struct ConsoleTests {
         }
     }
 
-    /// Waits until no parked submission is leased. After the grant Apple answers again, so a worker may lease one at
-    /// any time.
+    /// Waits until no parked submission is leased. After the grant Apple answers again, so a worker may lease a parked
+    /// submission at any time.
     private static func untilNothingIsTried(in bed: ParkingBed) async throws {
         try await bed.until("the worker has it no more") {
             try await bed.number("SELECT count(*) FROM parked WHERE leased_until > now()") == 0

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Demo
 
-/// Answers the questions of support's tickets in Chromium, each with one search.
+/// Answers the questions of support's tickets in Chromium. One search must answer each ticket.
 @Suite("Tickets in the console", .serialized, .wholeSystem)
 struct ConsoleTicketTests {
     /// The id that each ticket searches for, the expected state, and a part of the expected answer.
@@ -25,7 +25,8 @@ struct ConsoleTicketTests {
         ("p-nobody", "player", "1 refused in the last 2 days"),
     ]
 
-    /// Makes one purchase for each ticket. Workers make those that they can.
+    /// Makes the rows that the tickets are about. Workers write most of these rows, and SQL statements insert the
+    /// others.
     private static func fill(_ bed: ParkingBed) async throws {
         let worker = try await ConsoleTests.fill(bed)
         try await bed.submit("p-junk", "bm90IGEgcmVjZWlwdA==")

@@ -4,7 +4,8 @@ import Fulfillment
 import Kafka
 import Postgres
 
-/// Compares the plan with PostgreSQL's rows, the outcomes and Apple's log. It shares no code with the worker.
+/// Compares the plan with PostgreSQL's rows, the outcomes and Apple's log. The comparison uses none of the worker's
+/// rules.
 struct Checker: Sendable {
     struct Grant: Sendable {
         let playerID: String
@@ -105,7 +106,7 @@ struct Checker: Sendable {
         return problems
     }
 
-    /// Checks that granted events match the rows of `grants`, and that the plan's grants were made and no others.
+    /// Checks that granted events match the rows of `grants`, and that the ledger has exactly the plan's grants.
     private func ledger(_ content: OutcomeLog.Content, _ grants: [String: Grant]) -> [String] {
         var problems: [String] = []
         var unpublished = grants

@@ -9,8 +9,8 @@ struct CommitCheck: Sendable {
     /// The partition and offset of each record, in the order of the plan.
     let places: [Delivery]
 
-    /// Returns a line for each committed record without an outcome. It reads the committed offsets first, because each
-    /// outcome must be durable before its offset is committed.
+    /// Returns a line for each committed record without an outcome. Reads the committed offsets first, because each
+    /// outcome must be durable before the record's offset is committed.
     func problems() async throws -> [String] {
         let committed = try await bed.committedOffsets()
         // Parking makes a submission durable too. One statement reads both tables, because a submission moves between
@@ -21,7 +21,7 @@ struct CommitCheck: Sendable {
             guard place.offset < committed[place.topicPartition.partition]?.committed ?? 0 else { continue }
             if !durable.contains(Place(place)) { open.append(index) }
         }
-        // No table has a local answer, so the check looks for its event on the topic.
+        // No table has a local answer, so the check looks for the answer's event on the topic.
         var problems: [String] = []
         do {
             try await eventually("committed records are answered", within: .seconds(10)) {

@@ -1,8 +1,8 @@
 import Encodings
 import Kafka
 
-/// Checks that each player's first events come in the order of the player's submissions. It skips local answers, which
-/// may come earlier, and submissions that were ever parked.
+/// Checks that each player's first events come in the order of the player's submissions. Skips local answers, which may
+/// come earlier, and submissions that were ever parked.
 struct OrderCheck {
     let plan: Plan
     var parkedOnce: Set<String> = []

@@ -32,7 +32,7 @@ final class OutcomeLog: Sendable {
     private struct State {
         var content = Content()
         var isStopped = false
-        /// For each waiting task, the stream that wakes it when a record arrives.
+        /// The streams that wake the waiting tasks when a record arrives, by the number of the wait.
         var arrivals: [Int: AsyncStream<Void>.Continuation] = [:]
         var waits = 0
     }
@@ -79,8 +79,8 @@ final class OutcomeLog: Sendable {
         state.withLock { $0.isStopped = true }
     }
 
-    /// Returns once `isAsWanted` is true of the content. It checks again after new records. Throws `DeadlinePassed`
-    /// after the limit.
+    /// Returns once `isAsWanted` is true of the content. Checks again after new records. Throws `DeadlinePassed` after
+    /// the limit.
     func until(
         _ what: String, within limit: Duration = .seconds(60), file: StaticString = #fileID, line: UInt = #line,
         _ isAsWanted: (Content) throws -> Bool

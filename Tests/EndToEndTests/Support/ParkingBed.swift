@@ -38,7 +38,7 @@ final class ParkingBed {
     var apple: AppStoreSimulation { parts.apple }
 
     /// Runs a test with a new bed.
-    /// - Parameter stopsDatabase: true if the test stops the server. It then gets its own one.
+    /// - Parameter stopsDatabase: true if the test stops the server. The test then gets a server of its own.
     static func run(
         stopsDatabase: Bool = false, latency: SimulatedLatency = .fixed(0),
         options adjust: (inout AppStoreSimulation.Options) -> Void = { _ in },
@@ -99,8 +99,8 @@ final class ParkingBed {
         return parts.workerEnvironment(adding: settings)
     }
 
-    /// Starts a worker or an intake.
-    /// - Parameter command: `run` or `intake`.
+    /// Starts a worker, an intake or a console.
+    /// - Parameter command: `run`, `intake` or `console`.
     func startWorker(_ more: [String: String] = [:], command: String = "run") throws -> WorkerProcess {
         let worker = try WorkerProcess(
             program: Self.program(), command: command, environment: environment(more),
@@ -205,7 +205,8 @@ final class ParkingBed {
                 headers: [], timestampMilliseconds: nil))
     }
 
-    /// Publishes the game server's consumption report. A dead letter of it would have the transaction as its key.
+    /// Publishes the game server's consumption report. A dead letter of the report would have the transaction's id as
+    /// its key.
     func report(_ value: String, of transaction: String) async throws {
         _ = try await producer.send(
             ProducerRecord(
@@ -213,7 +214,8 @@ final class ParkingBed {
                 headers: [], timestampMilliseconds: nil))
     }
 
-    /// Publishes a notification of Apple's on its topic. A dead letter of it would have the key `apple`.
+    /// Publishes a notification of Apple's on the notifications topic. `outcomes` lists a dead letter of the
+    /// notification under `apple`.
     func notify(_ body: String) async throws {
         _ = try await producer.send(
             ProducerRecord(

@@ -4,13 +4,14 @@ import Kafka
 /// Submissions with their expected results. The generator knows the results without the worker.
 struct Plan: Sendable {
     var records: [PlannedRecord] = []
-    /// The expected events of each submission, by its id.
+    /// The expected events of each submission, by submission id.
     var truths: [String: Truth] = [:]
     /// The reason of each expected dead letter, by record key.
     var deadLetters: [String: String] = [:]
-    /// Groups of transactions. The worker grants exactly one of each group, to the player whose submission comes first.
+    /// Groups of transactions. The worker grants exactly one transaction of each group, to the player whose submission
+    /// comes first.
     var contests: [[String]] = []
-    /// The transactions that the worker grants in whatever order it decides the submissions.
+    /// The transactions that the workers grant, whatever the order of their decisions.
     var certainGrants: Set<String> = []
 
     /// The receipts that only one record contains, with the index of the record in `records`.
@@ -28,14 +29,15 @@ struct PlannedRecord: Sendable {
     var value: [UInt8]?
     var headers: [KafkaHeader] = []
     var timestampMilliseconds: Int64?
-    /// The submission id; nil if the worker cannot read one in the record.
+    /// The submission id; nil if the record has no readable submission id.
     var submissionID: String?
     var playerID: String
-    /// The receipt that the worker sends to Apple; nil if it sends none.
+    /// The receipt that the worker sends to Apple; nil if the worker sends no receipt.
     var receipt: String?
 }
 
-/// The possible sets of events of a submission. It must have exactly one of them, with one id for each event.
+/// The possible sets of events of a submission. The submission must have exactly one of these sets, with one id for
+/// each event.
 struct Truth: Sendable {
     enum Expected: Hashable, Sendable {
         case granted(String)
@@ -44,7 +46,7 @@ struct Truth: Sendable {
     }
 
     var alternatives: [Set<Expected>]
-    /// True if the worker answers without Apple. Such an answer may come before that of an earlier submission.
+    /// True if the worker answers without Apple. Such an answer may come before the answer to an earlier submission.
     var isLocal = false
 
     static func always(_ events: Expected..., isLocal: Bool = false) -> Truth {

@@ -50,8 +50,8 @@ enum Program {
         }
     }
 
-    /// Runs a command that does not end by itself. Ends it once `isEnough` is true of its output, and returns the
-    /// output.
+    /// Runs a command that does not end by itself. Ends the command once `isEnough` is true of the output, and returns
+    /// the output.
     static func follow(
         _ arguments: [String], environment: [String: String], until isEnough: @escaping @Sendable (String) -> Bool
     ) async throws -> String {

@@ -12,8 +12,8 @@ enum Receipts {
     /// The purchase time, 2026-05-01T10:00:00Z, in milliseconds since 1970.
     static let purchasedAt: Int64 = 1_777_629_600_000
 
-    /// Returns a receipt with one purchase. It is a signed app receipt if the last digit of the transaction id is even
-    /// and there is no behaviour. Otherwise it is an iOS 6 receipt, whose signature is not provable.
+    /// Returns a receipt with one purchase. The receipt is a signed app receipt if the last digit of the transaction id
+    /// is even and there is no behaviour. Otherwise the receipt is an iOS 6 receipt, whose signature is not provable.
     static func single(
         _ transaction: String, original: String? = nil, product: String = gems, bundle: String = castle,
         behaviour: SimulatedBehaviour? = nil
@@ -44,8 +44,8 @@ enum Receipts {
                 creationDateMilliseconds: purchasedAt + Int64(number) * 1000, purchases: purchases))
     }
 
-    /// Returns the signed receipt. Without the samples' keys it returns an unsigned one, and tests then fail because of
-    /// its outcome.
+    /// Returns the signed receipt. If the samples' keys are missing, returns an unsigned receipt. Tests then fail,
+    /// because the outcome differs.
     static func signed(_ receipt: SimulatedReceipt) -> String {
         (try? receipt.base64Encoded { payload in try signer.get().sign(payload) }) ?? receipt.base64Encoded()
     }

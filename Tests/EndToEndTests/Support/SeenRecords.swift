@@ -1,9 +1,9 @@
 import Foundation
 import Kafka
 
-/// Appends every outcome and dead letter that these tests see to the file in `RECEIPTD_TEST_EVENTS`. A record has a
-/// line with its headers, and an outcome a second one with its value. scripts/check-schemas.sh validates them with
-/// docs/schemas.
+/// Appends every outcome and dead letter that these tests see to the file in `RECEIPTD_TEST_EVENTS`. Each record gets a
+/// line with its headers. An outcome gets a second line with its value. `scripts/check-schemas.sh` validates the lines
+/// with docs/schemas.
 enum SeenRecords {
     /// The open file; nil if `RECEIPTD_TEST_EVENTS` is unset or empty. `add` writes each record with one call, so that
     /// the lines of several threads do not mix.

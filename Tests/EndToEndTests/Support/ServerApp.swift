@@ -2,15 +2,15 @@ import AppStoreSimulation
 
 @testable import Demo
 
-/// A further app beside those of the sample catalog, with a key for the App Store Server API. If nobody submits a
-/// purchase, workers grant it to the player whom its account token names.
+/// An app that the sample catalog does not have, with a key for the App Store Server API. If nobody submits a purchase,
+/// workers grant the purchase to the player whom its account token names.
 struct ServerApp {
     let bundleID: String
     let appleID: Int64
     /// The product ids without their prefix, which is the bundle id, and each product's members in the catalog.
     var products: KeyValuePairs = ["gems": "kind: consumable"]
 
-    /// Returns an account token. It is also the id of its player.
+    /// Returns an account token. The token is also the player's id.
     static func token(_ number: Int) -> String { "1a2b3c4d-0000-4000-8000-\(800_000_000_000 + number)" }
 
     /// Returns the settings of a worker: the roots, the key, and `more`.

@@ -31,8 +31,8 @@ enum SharedServer {
         return try await blocking { try server.createDatabase(name, template: isPrepared ? template : "template1") }
     }
 
-    /// Replaces `database` by a copy of `source`, as a restore or a fail-over does. It closes all connections to both
-    /// databases. PostgreSQL refuses new ones until the end.
+    /// Replaces `database` by a copy of `source`, as a restore or a fail-over does. Closes all connections to both
+    /// databases. PostgreSQL refuses new connections until the copy is complete.
     static func replace(_ database: String, byCopyOf source: String) async throws {
         let server = try await server.value
         try await Seeds.withPool(server.uri) { pool in

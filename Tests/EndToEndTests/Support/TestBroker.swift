@@ -4,7 +4,7 @@ import Testing
 
 @testable import Demo
 
-/// The broker of these tests: librdkafka's in-process broker, or a real one for `make test-kafka`. Each test has its
+/// The broker of these tests: librdkafka's in-process broker, or a real broker for `make test-kafka`. Each test has its
 /// own topics and its own consumer group.
 enum TestBroker {
     /// The addresses of the real broker. The variable has another name than receiptd's setting, so that tests never use
@@ -23,7 +23,7 @@ enum TestBroker {
     }
 
     /// The Kafka properties of workers. The in-process broker lets a killed member join again a second before its
-    /// session ends, and refuses a session below 3 s. A real broker refuses one below 6 s by default.
+    /// session ends, and refuses a session below 3 s. A real broker refuses a session below 6 s by default.
     static var workerProperties: String {
         let session = isReal ? "6000" : "3200"
         let own = "session.timeout.ms=\(session);heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
@@ -36,8 +36,8 @@ enum TestBroker {
 }
 
 extension EmbeddedParts {
-    /// Starts the services with this broker and the given database. If `uri` is nil, they include a PostgreSQL server
-    /// with the sample catalog, which the test may stop.
+    /// Starts the services with this broker and the given database. If `uri` is nil, the services include a PostgreSQL
+    /// server with the sample catalog, which the test may stop.
     static func start(
         database uri: String?, brokers: Int32 = 1, partitions: Int32 = partitions, latency: SimulatedLatency,
         appleOptions: AppStoreSimulation.Options

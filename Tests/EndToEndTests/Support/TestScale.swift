@@ -1,6 +1,6 @@
 import Foundation
 
-/// The size of some tests. It is small by default, and larger if the environment says so (CONTRIBUTING.md).
+/// The size of some tests. The size is small, unless an environment variable sets a larger size (CONTRIBUTING.md).
 enum TestScale {
     static func number(_ name: String, or usual: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? usual

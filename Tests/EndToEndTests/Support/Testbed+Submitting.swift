@@ -7,7 +7,7 @@ import TestSupport
 @testable import Demo
 
 extension Testbed {
-    /// Publishes the records in order. Returns the partition and offset of each.
+    /// Publishes the records in order. Returns the partition and offset of each record.
     @discardableResult
     func submit(_ records: some Collection<PlannedRecord>, partition: Int32? = nil) async throws -> [Delivery] {
         let places = Mutex<[Delivery?]>(Array(repeating: nil, count: records.count))

@@ -3,7 +3,7 @@ import Encodings
 import Fulfillment
 import TestSupport
 
-/// Makes various submissions from a seed, with the expected result of each.
+/// Makes various submissions from a seed, with the expected result of each submission.
 struct TrafficGenerator {
     enum Kind: CaseIterable {
         case single, several, sentAgain, resubmitted, replayed, restored, foreign, junk, unknownApp, malformedReceipt
@@ -48,7 +48,7 @@ struct TrafficGenerator {
         var generator = TrafficGenerator(seed: seed, players: players)
         let kinds = Kind.allCases.filter { !excluded.contains($0) }
         let lots = kinds.flatMap { Array(repeating: $0, count: $0.share) }
-        // The plan has each kind at least once, even if the random choice leaves one out.
+        // The plan has each kind at least once, even if the random choice leaves a kind out.
         for kind in kinds { generator.add(kind) }
         while generator.plan.records.count < count {
             generator.add(lots[Int(generator.random.next() % UInt64(lots.count))])

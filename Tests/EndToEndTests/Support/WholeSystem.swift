@@ -1,8 +1,8 @@
 import Testing
 
-/// A trait that limits how many whole-system tests run at the same time, in all suites together. Their workers mostly
-/// wait for sessions, leases and delays. One test at a time would leave the machine idle. With all tests at once, none
-/// would get enough of it.
+/// A trait that limits how many whole-system tests run at the same time, in all suites together. The tests' workers
+/// mostly wait for sessions, leases and delays. One test at a time would leave the machine idle. With all tests at
+/// once, no test would get enough of the machine.
 struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
     private static let places = Places(free: 10)
 
@@ -22,7 +22,7 @@ struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
     }
 
     /// The places for running tests. A test that takes long gets a free place first, because it would run alone at the
-    /// end if it began last. The others get places in the order in which they asked.
+    /// end if it began last. The other tests get places in the order in which they asked.
     private actor Places {
         private var free: Int
         private var long: [CheckedContinuation<Void, Never>] = []
@@ -52,7 +52,7 @@ struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-/// The trait of a test that takes half a minute or more. It begins before all other waiting tests.
+/// The trait of a test that takes half a minute or more. Such a test begins before all other waiting tests.
 struct TakesLong: TestTrait {}
 
 extension Trait where Self == WholeSystem {

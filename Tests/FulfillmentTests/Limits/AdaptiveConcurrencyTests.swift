@@ -6,7 +6,7 @@ import Testing
 @Suite("Adaptive concurrency")
 struct AdaptiveConcurrencyTests {
     /// Fills the limit with requests and ends them, `rounds` times. Apple answers the first `bears` requests of a round
-    /// and is overloaded by the others. Returns the limit after each round.
+    /// and is overloaded by the other requests. Returns the limit after each round.
     private static func run(
         _ concurrency: inout AdaptiveConcurrency, rounds: Int, bears: Int = .max
     ) -> [Int] {

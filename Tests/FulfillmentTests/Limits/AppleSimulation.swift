@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import Fulfillment
 
-/// A simulation of one replica and of Apple, on a clock of its own. Apple fails, limits, slows down and recovers, and
-/// never answers some receipts. Limits, retry delays and parking are the real types; the seed decides everything else.
+/// A simulation of one replica and of Apple, on a simulated clock. Apple fails, limits, slows down and recovers, and
+/// never answers some receipts. Limits, retry delays and parking are the real types. The seed decides everything else.
 struct AppleSimulation {
     struct Fault: Error, CustomStringConvertible {
         let description: String
@@ -153,7 +153,7 @@ struct AppleSimulation {
 
     private mutating func lease() {
         guard let wanted = limits.budget?.toLease(waiting: queue.count, now: now) else { return }
-        // The budget row too saves up no requests, and leases at most a second ahead.
+        // The budget row, like the real row, saves up no requests, and leases at most a second ahead.
         let start = max(leasedUntil, now)
         let jitter = unit()
         guard start - now < 1, !random.chance(5) else {

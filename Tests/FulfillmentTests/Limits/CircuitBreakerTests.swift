@@ -49,7 +49,7 @@ struct CircuitBreakerTests {
     }
 
     @Test(
-        "while some requests are answered, failures of the others open the circuit rarely or never",
+        "while Apple answers some requests, failures of the other requests open the circuit rarely or never",
         arguments: [20, 40, 80, 90])
     func partial(percent: Int) throws {
         var random = SeededRandom(seed: 7)
@@ -66,7 +66,8 @@ struct CircuitBreakerTests {
                 breaker.succeeded(pass, now: now)
             }
         }
-        // Chance makes so long a run of failures once in a thousand, and the breaker estimates the answered share.
+        // By chance alone a run of failures is this long once in a thousand. The breaker only estimates the answered
+        // share.
         #expect(opened <= (percent < 80 ? 0 : 20))
     }
 
@@ -88,7 +89,7 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test("proofs that failed before do not open the circuit, however many fail again")
+    @Test("failures of retries do not open the circuit, however many proofs fail again")
     func repeated() throws {
         var breaker = CircuitBreaker()
         for number in 0..<1000 {
@@ -167,7 +168,7 @@ struct CircuitBreakerTests {
         #expect(waits == [1, 2, 4, 5, 5, 5])
     }
 
-    @Test("one answered probe of a round closes the circuit, though the others failed")
+    @Test("one answered probe of a round closes the circuit, even if the round's other probes failed")
     func oneOfFive() throws {
         var breaker = try Self.open(at: 0)
         let probes = (0..<CircuitBreaker.probes).compactMap { _ in breaker.pass(isFirst: true, now: 1) }
@@ -179,7 +180,7 @@ struct CircuitBreakerTests {
         #expect(!breaker.isOpen)
     }
 
-    @Test("probes that hang do not keep a later probe from closing the circuit")
+    @Test("probes that hang do not prevent a later probe from closing the circuit")
     func hangingProbes() throws {
         var breaker = try Self.open(at: 0)
         for _ in 0..<CircuitBreaker.probes { _ = try breaker.mustPass(now: 2) }
@@ -205,7 +206,7 @@ struct CircuitBreakerTests {
         #expect(breaker.isOpen)
     }
 
-    @Test("waiting requests probe by turns from the newest and the oldest")
+    @Test("the newest and the oldest waiting requests become probes by turns")
     func newestAndOldest() throws {
         var limits = ScopeLimits(perSecond: 0)
         let kind = RequestKind(isFresh: true, isProven: true)
@@ -264,10 +265,11 @@ struct CircuitBreakerTests {
                     underWay.append((pass, now + latency, now >= faultEnds))
                 }
                 let valid = underWay.filter { $0.pass.isProbe && breaker.isValid($0.pass) }.count
-                // The breaker allows the probes and one retry, and one more of each per five seconds that others hang.
+                // The breaker allows one round of probes and one retry. For each five seconds that these hang, it
+                // allows one more of each.
                 try #require(valid <= CircuitBreaker.mostProbes + 1 + 2 * (Int(latency / 5) + 1), "seed \(seed)")
             }
-            // A withdrawn probe costs one more round.
+            // If a probe is withdrawn, one more round is needed.
             while breaker.isOpen, now < faultEnds + 40 {
                 now += 0.5
                 if let pass = breaker.pass(isFirst: true, now: now) { breaker.succeeded(pass, now: now) }

@@ -27,7 +27,7 @@ struct CredentialsStateTests {
         #expect(!state.areDoubted)
     }
 
-    @Test("refusals of unproven receipts, of however many players, only cast doubt and hold back no request")
+    @Test("refusals of unproven receipts, of however many players, hold back no request")
     func notProven() {
         var state = CredentialsState()
         for player in 0..<CredentialsState.playersWithoutSuccess {
@@ -109,7 +109,7 @@ struct CredentialsStateTests {
         #expect(!state.isMisconfigured(now: 7))
     }
 
-    @Test("a proven receipt's refusal ends with an answer that used the same credentials, and with no other answer")
+    @Test("a proven receipt's refusal ends only with an answer that shows the same credentials to be right")
     func provenIsOver() {
         func afterRefusal(holdsAutoRenewable: Bool) -> CredentialsState {
             var state = CredentialsState()
@@ -135,7 +135,7 @@ struct CredentialsStateTests {
         #expect(!sound.isMisconfigured(now: 6))
     }
 
-    @Test("one refusal of the credentials is reported at once, two in a row hold the app back, and an answer ends both")
+    @Test("one certain refusal is reported at once, a second in a row holds the app back, and an answer ends both")
     func certainRefusals() {
         var state = CredentialsState()
         state.refusedForCertain(now: 0)
@@ -156,7 +156,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: true, at: 100_000)
     }
 
-    @Test("a missing secret is reported at once, and until the secret is there")
+    @Test("a missing secret is reported from the start until the secret is there")
     func missing() {
         var state = CredentialsState()
         state.secret(isMissing: true)

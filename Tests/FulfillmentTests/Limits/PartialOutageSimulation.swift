@@ -2,8 +2,8 @@ import TestSupport
 
 @testable import Fulfillment
 
-/// A simulation of a worker at default settings and of Apple, which answers some requests only. The clock is the
-/// simulation's. The limits, the retry delays and the parking are the real types; the seed decides everything else.
+/// A simulation of a worker at default settings and of Apple, which answers some requests only. The clock is simulated.
+/// The limits, the retry delays and the parking are the real types. The seed decides everything else.
 struct PartialOutageSimulation {
     static let tick = 0.01
     /// The seconds without a fault before the outage, then the seconds of the run after the outage.

@@ -41,7 +41,7 @@ struct PartialOutageTests {
         #expect(figures.p99 < 5, "p99 \(figures.p99)")
     }
 
-    @Test("with 95 percent of requests failing, the others are still answered in time")
+    @Test("if 95 percent of requests fail, Apple's answers to the other requests still come in time")
     func few() {
         for pattern in [PartialOutage.Pattern.receipts, .players, .apps] {
             let figures = Self.figures(PartialOutage(pattern: pattern, amount: 95, seconds: 300))
@@ -59,7 +59,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "failing players who all come first leave the other players' 99th percentile below ten seconds",
+        "if failing players all come first, the 99th percentile of the other players' waits stays below ten seconds",
         arguments: [10, 120])
     func stuckPlayersFirst(count: Int) {
         let figures = Self.figures(PartialOutage(pattern: .stuckPlayersFirst, amount: count))
@@ -68,7 +68,7 @@ struct PartialOutageTests {
         #expect(figures.p99 < 10, "p99 \(figures.p99)")
     }
 
-    @Test("failing players who fill a small window first leave the other players' 99th percentile below 90 seconds")
+    @Test("if failing players fill a small window first, other players' 99th percentile stays below 90 seconds")
     func smallWindow() {
         let figures = Self.figures(PartialOutage(pattern: .stuckPlayersFirst, amount: 120, maximumInFlight: 40))
         #expect(figures.answeredInTime == figures.healthy)
@@ -82,7 +82,7 @@ struct PartialOutageTests {
         #expect(figures.drained < 60, "drained \(figures.drained)")
     }
 
-    @Test("an outage of half an hour parks under 3,000 of 18,000 submissions, all answered within 90 seconds after it")
+    @Test("an outage of half an hour parks under 3,000 of 18,000 submissions, and 90 seconds later all are answered")
     func longOutage() {
         let figures = Self.figures(
             PartialOutage(failure: .serverError, amount: 100, seconds: 1800, maximumInFlight: 200))
@@ -90,7 +90,8 @@ struct PartialOutageTests {
         #expect(figures.drained < 90, "drained \(figures.drained)")
     }
 
-    @Test("in a total outage Apple gets few requests, consumption pauses, and recovery is found within ten seconds")
+    @Test(
+        "in a total outage Apple gets few requests, consumption pauses, and the worker notices recovery in ten seconds")
     func total() {
         for failure in [PartialOutage.Failure.status, .serverError, .hang] {
             let figures = Self.figures(PartialOutage(failure: failure, amount: 100, seconds: 300))
@@ -102,7 +103,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "if Apple fails for part of each 10 s, the median wait stays below 1 s, the 99th percentile below 20 s",
+        "if Apple fails for part of each 10 s, the median wait stays below 1 s and the 99th percentile below 20 s",
         arguments: [5, 20, 40])
     func bursts(percent: Int) {
         let figures = Self.figures(PartialOutage(pattern: .bursts, amount: percent))

@@ -35,7 +35,7 @@ struct ProofCircuitsTests {
         #expect(try #require(honest).circuit.isProbe == false)
         #expect(!limits.isShut(now: 1.1))
         limits.succeeded(try #require(honest), now: 1.2)
-        // Apple answers a proven receipt, so the failures of unproven receipts are their own.
+        // Apple answers a proven receipt, so the failures of unproven receipts no longer count as Apple's.
         #expect(!limits.isShut(Self.unproven, now: 1.2))
     }
 
@@ -47,7 +47,7 @@ struct ProofCircuitsTests {
         let junk = Self.pass(Self.unproven, &limits, now: 1)
         limits.succeeded(try #require(junk), now: 1)
         #expect(limits.isShut(now: 1) && limits.isShut(Self.proven, now: 1))
-        // Proven receipts no longer come, so the unproven receipts decide.
+        // Proven receipts no longer come, so the unproven receipts decide whether Apple counts as down.
         let other = Self.pass(Self.unproven, &limits, now: 61)
         #expect(other != nil && !limits.isShut(now: 61))
     }
@@ -69,7 +69,7 @@ struct ProofCircuitsTests {
         #expect(try #require(limits.nextLook(for: waiting, now: 1)) > 1)
     }
 
-    @Test("once a proven receipt comes, failures of unproven receipts do not count as widespread")
+    @Test("once a proven receipt comes, failures of unproven receipts alone do not count as widespread")
     func load() throws {
         var limits = ScopeLimits(perSecond: 0)
         for number in 0..<15 {

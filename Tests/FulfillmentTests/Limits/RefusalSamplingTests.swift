@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Sampling of refused receipts for Apple")
 struct RefusalSamplingTests {
-    @Test("in any 60 seconds the set number of refused receipts is sampled, and several of them at once")
+    @Test(
+        "in any 60 seconds at most the set number of refused receipts is sampled, several of them at once if they come")
     func window() {
         var sampling = RefusalSampling(perMinute: 6)
         func taken(_ seconds: Range<Int>, players: Int) -> [Int] {

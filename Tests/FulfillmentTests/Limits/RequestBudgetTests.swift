@@ -16,7 +16,7 @@ private struct ModelRow {
     }
 }
 
-/// A replica: the number of waiting requests, and the lease call under way.
+/// A replica with its number of waiting requests and its lease call under way.
 private struct ModelReplica {
     var budget: RequestBudget
     var waiting = 0
@@ -96,7 +96,7 @@ struct RequestBudgetTests {
         Self.run(&fleet, seconds: 60, arrivals: { _, _ in 5 }, latency: { 0.004 })
         #expect(fleet.worstWindow <= 525)
         #expect(fleet.sent(after: 10) >= 2_250)
-        // A replica makes a few lease calls a second, and not one for each request.
+        // A replica makes a few lease calls a second, fewer than its requests.
         #expect(fleet.leases <= 60 * 16 * replicas)
     }
 

@@ -35,7 +35,7 @@ struct RequestQueueTests {
         #expect((15...25).contains(taken[repeatedUnproven]?.count ?? 0))
     }
 
-    @Test("the count equals the number of elements, whatever is added and taken")
+    @Test("the count equals the number of elements, however elements are added and removed")
     func count() {
         var random = SeededRandom(seed: 7)
         var queue = RequestQueue<Int>()
@@ -94,7 +94,7 @@ struct RequestQueueTests {
         #expect(last?.work == .background)
     }
 
-    @Test("a kind of request that did not wait has saved up no turns")
+    @Test("a kind of request saves up no turns while none of its requests waits")
     func nothingSavedUp() throws {
         var queue = RequestQueue<Int>()
         for number in 0..<200 { queue.append(number, freshProven) }
@@ -109,7 +109,7 @@ struct RequestQueueTests {
         #expect((9...12).contains(repeated))
     }
 
-    @Test("an element that is removed is no longer in the queue, wherever it stood")
+    @Test("a removed element is no longer in the queue, wherever it stood")
     func removal() {
         var queue = RequestQueue<Int>()
         for number in 0..<300 { queue.append(number, RequestKind.submissions[number % 4]) }
@@ -133,7 +133,7 @@ struct RequestSharesTests {
         return queue
     }
 
-    /// Returns the number of a kind that can begin one after the other.
+    /// Returns the number of requests of this kind that can begin one after the other while `waiting` waits.
     private func most(_ kind: RequestKind, beside waiting: RequestQueue<Int>, _ given: RequestShares = .init()) -> Int {
         var shares = given
         var count = 0
@@ -149,7 +149,7 @@ struct RequestSharesTests {
         #expect(most(repeatedProven, beside: queue(freshProven)) == 20)
         #expect(most(repeatedProven, beside: queue()) == 50)
         #expect(most(freshProven, beside: queue(repeatedProven)) == 100)
-        // A fresh request that may not begin itself keeps no retry waiting.
+        // A fresh request that may not begin yet does not keep a retry waiting.
         var full = RequestShares()
         for _ in 0..<20 { full.began(freshUnproven) }
         #expect(most(repeatedProven, beside: queue(freshUnproven, repeatedProven), full) == 50)
@@ -224,7 +224,7 @@ struct RequestSharesTests {
 
 @Suite("The memory of earlier requests")
 struct RequestMemoryTests {
-    @Test("a failed proof is remembered for ten minutes or until it is answered, and the number remembered is bounded")
+    @Test("a failed proof is remembered for ten minutes or until it is answered, and the memory is bounded")
     func failedProofs() {
         var proofs = FailedProofs()
         proofs.note(1, now: 0)
@@ -236,7 +236,7 @@ struct RequestMemoryTests {
         #expect((0..<20_000).count { proofs.contains($0, now: 200) } <= FailedProofs.maximum)
     }
 
-    @Test("a request is slow after one second, and the time of the next slow request is known")
+    @Test("a request counts as slow after one second, and the time at which the next request becomes slow is known")
     func slow() {
         var requests = RequestsUnderWay()
         requests.began(1, now: 0)

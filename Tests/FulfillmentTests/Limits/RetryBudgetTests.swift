@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The retry budget")
 struct RetryBudgetTests {
-    @Test("under total trouble retries thin out to ten a second")
+    @Test("while all retries fail, they thin out to ten a second")
     func trouble() {
         var budget = RetryBudget()
         var sent = 0
@@ -12,7 +12,7 @@ struct RetryBudgetTests {
         #expect((790...810).contains(sent))
     }
 
-    @Test("once retries succeed, a thousand of them are let go within two seconds")
+    @Test("once retries succeed, a thousand of them are sent within two seconds")
     func recovery() {
         var budget = RetryBudget()
         while budget.take(now: 0) {}

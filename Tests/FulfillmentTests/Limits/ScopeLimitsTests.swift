@@ -16,7 +16,7 @@ struct ScopeLimitsTests {
     }
 
     @Test(
-        "a pass from before a hold, or from before the circuit opened, is not confirmed while the hold or opening lasts"
+        "a pass given before a hold or the circuit's opening is not confirmed while the hold or opening lasts"
     )
     func confirmed() throws {
         var limits = ScopeLimits(perSecond: 0)
@@ -42,7 +42,7 @@ struct ScopeLimitsTests {
         #expect(isNews == [true, false, false, true])
     }
 
-    @Test("a budget for receiptd's own questions holds back no submission, and holds back its questions once spent")
+    @Test("a budget for receiptd's own questions holds back no submission, and once spent only these questions")
     func ownBudget() throws {
         var limits = ScopeLimits(perSecond: 5, forSubmissions: false)
         let queued = RequestKind(.queue, isFirst: true)
@@ -74,7 +74,7 @@ struct ScopeLimitsTests {
         #expect(limits.circuits.ofProven.isOpen)
     }
 
-    @Test("a withdrawn probe of a retry gives back no token of the retry budget, because it took none")
+    @Test("a withdrawn probe of a retry returns no token to the retry budget, because the probe took none")
     func withdrawnProbe() throws {
         var limits = ScopeLimits(perSecond: 0)
         let retry = RequestKind(isFresh: false, isProven: true)

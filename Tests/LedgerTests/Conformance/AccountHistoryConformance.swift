@@ -67,7 +67,7 @@ struct AccountHistoryConformance {
         }
     }
 
-    /// The verdicts for the thief on the receipt's own transaction.
+    /// The verdicts on the receipt's own transaction in the thief's submission.
     private static let verdicts: [JudgedPurchase.Verdict] = [
         .grant(payload: nil), .reject(.cancelled), .hold(.unknownProduct),
     ]
@@ -87,7 +87,7 @@ struct AccountHistoryConformance {
     }
 
     @Test(
-        "a submission sent again gets its history grants again, even if another player owns its receipt by now",
+        "a repeated submission gets its history grants again, even if another player owns its receipt by now",
         arguments: Implementation.allCases)
     func wonBefore(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in

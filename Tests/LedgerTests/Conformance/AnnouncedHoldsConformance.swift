@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every store keeps the same rules for an announced purchase whose hold has ended without a grant.
+/// Tests rules that every store keeps for an announced purchase whose hold has ended without a grant.
 @Suite("Stores in memory and in PostgreSQL: announced purchases after a hold")
 struct AnnouncedHoldsConformance {
     private typealias Subject = AnnouncedSubject
@@ -73,7 +73,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "an announced purchase held for its own player is held once more when its hold ends without a grant",
+        "an announced purchase of the held player is held once more when its hold ends without a grant",
         arguments: Implementation.allCases)
     func own(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -88,7 +88,7 @@ struct AnnouncedHoldsConformance {
             try await subject.endPatience()
             #expect(try await subject.deliver() == ["held unknown_product"])
             try await end("1000", for: .productMismatch, in: subject)
-            // The purchase is held again, so an operator or another catalog decides again.
+            // The purchase is held again, so that an operator or another catalog can decide it.
             let again = try #require(try await subject.events().first)
             #expect(again.eventID == OutcomeEvent.eventID(.held, transaction: "1000", timesHeld: 1))
             #expect(try await subject.deliver() == [])

@@ -9,7 +9,7 @@ struct AnnouncedPurchasesConformance {
     private typealias Subject = AnnouncedSubject
 
     @Test(
-        "an announced purchase waits for a submission, then is granted once to its token's player",
+        "an announced purchase waits for a submission, and is then granted once to its token's player",
         arguments: Implementation.allCases)
     func granted(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -30,7 +30,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "a submission that is granted or held ends an announced purchase's wait, a rejected submission does not",
+        "a grant or a hold ends an announced purchase's wait for a submission, and a rejection does not",
         arguments: Implementation.allCases)
     func claimed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -42,7 +42,7 @@ struct AnnouncedPurchasesConformance {
             _ = try await subject.ledger.record(Sample.decision([held], offset: 2))
             let refused = Sample.judged(Sample.purchase("1002"), .consumable, .reject(.bindingMismatch))
             _ = try await subject.ledger.record(Sample.decision([refused], offset: 3))
-            // Apple announces 1000 only after its grant, so the announcement never waits.
+            // Apple announces 1000 after its grant, so this announcement never waits.
             try await subject.enter([try Subject.told("1000", source: .history)])
             try await subject.endPatience()
             #expect(try await subject.deliver() == ["granted"])
@@ -158,7 +158,7 @@ struct AnnouncedPurchasesConformance {
                 purchase: Sample.purchase("1000"), kind: .consumable, bundleID: Sample.bundle,
                 environment: .production)
             answer.purchase.appAccountToken = Subject.token
-            // An answer about 1000 does not count for 1001.
+            // An answer about 1000 has no effect on 1001.
             let asked = leased.map { $0.told(answer) }
             let outcomes = try await subject.announced.deliver(asked, under: asking, at: Sample.noon)
             #expect(
@@ -169,7 +169,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "an announced purchase whose published grant is lost waits until Apple is asked about it, a renewal does not",
+        "an announced purchase with a lost published grant waits until Apple is asked, and a renewal does not wait",
         arguments: Implementation.allCases)
     func published(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -222,7 +222,8 @@ struct AnnouncedPurchasesConformance {
             try await subject.setGrantsSince(Sample.noon)
             try await subject.enter([try Subject.told("1000")])
             try await subject.endPatience()
-            // A worker forgives the purchases that were leased beside a failed delivery, so these leases do not count.
+            // A worker forgives the purchases that it leased together with a failed delivery, so these leases do not
+            // count.
             for _ in 0..<4 {
                 try await announced.forgive(try await announced.leaseDue(under: catalog, limit: 10))
                 try await subject.endLeases()

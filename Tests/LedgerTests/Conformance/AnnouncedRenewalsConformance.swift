@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every store keeps the same rules for further periods of subscriptions, even if the owner and the token's player
+/// Tests rules that every store keeps for further periods of subscriptions, even if the owner and the token's player
 /// differ.
 @Suite("Stores in memory and in PostgreSQL: announced renewals")
 struct AnnouncedRenewalsConformance {
@@ -17,12 +17,12 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "a renewal is granted to its subscription's owner at once, whatever the catalog says of missed purchases",
+        "a renewal is granted to its subscription's owner at once, under any catalog policy for missed purchases",
         arguments: Implementation.allCases, [AnnouncementPolicy.MissedPurchasePolicy.report, .off, .grant])
     func owned(implementation: Implementation, policy: AnnouncementPolicy.MissedPurchasePolicy) async throws {
         try await Subject.with(implementation) { subject in
             try await subscribe(subject)
-            // By its token, the period would belong to another player.
+            // The period's token names another player.
             try await subject.tell(isOf: "player-2")
             try await subject.enter([try Subject.renewal("5001", token: Subject.token)])
             let catalog = Subject.catalog(policy) { app in
@@ -40,7 +40,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "an expired renewal is refused even to its subscription's owner, and granted within its grace period",
+        "an expired renewal is refused even to its subscription's owner, and granted while its grace period lasts",
         arguments: Implementation.allCases)
     func over(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -69,7 +69,7 @@ struct AnnouncedRenewalsConformance {
             #expect(try await subject.deliver(under: catalog) == Array(repeating: "unclaimed not_delivered", count: 2))
             try await subscribe(subject)
             #expect(try await subject.deliver(under: catalog) == ["granted"])
-            // The original transaction of the other subscription is delivered now, and makes its renewal 6001 due.
+            // A delivery now grants the other subscription's original transaction, and so makes its renewal 6001 due.
             try await subject.setGrantsSince(Sample.noon)
             try await subject.tell(isOf: Subject.player)
             try await subject.enter([

@@ -37,8 +37,8 @@ struct AppleBudgetConformance {
             let lease = try #require(
                 try await (number == 1 ? other : budget).lease(10, for: Self.scope("a"), perSecond: 40))
             #expect(lease.lasts == 0.25)
-            // Each lease begins where the last one ended, and the time between the two calls has passed since. The
-            // first begins now.
+            // A lease begins where the lease before it ended. Time has passed between the two calls, so `startsIn` may
+            // be less. The first lease begins now.
             #expect(lease.startsIn <= ends)
             ends = lease.startsIn + lease.lasts
             #expect(try await budget.lease(1, for: Self.scope("b\(number)"), perSecond: 40)?.startsIn ?? 1 < 0.01)
@@ -48,7 +48,7 @@ struct AppleBudgetConformance {
     }
 
     @Test(
-        "every replica sees a hold, the longest hold counts for an hour at most, and holds do not delay leases",
+        "every replica sees a hold, a hold counts for an hour at most, and holds do not delay leases",
         arguments: Implementation.allCases)
     func holds(implementation: Implementation) async throws {
         let (budget, other) = try await budgets(implementation)

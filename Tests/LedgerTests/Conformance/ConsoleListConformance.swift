@@ -18,8 +18,8 @@ struct ConsoleListConformance {
         case refunds
     }
 
-    /// Runs `body` on a database with two rows in each table. The two differ in reason or state where the list shows
-    /// one.
+    /// Runs `body` on a database with two rows in each table. The two rows differ in reason or state if the list shows
+    /// one of these.
     private func with(
         _ implementation: Implementation, _ body: (any ConsoleList, PostgresPool) async throws -> Void
     ) async throws {
@@ -77,7 +77,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "the count equals the rows shown, and no more rows are shown than asked for",
+        "the count equals the number of shown rows, and no more rows are shown than requested",
         arguments: Implementation.allCases)
     func counts(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -88,7 +88,9 @@ struct ConsoleListConformance {
         }
     }
 
-    @Test("pages of one row show the same rows in the same order as the whole list", arguments: Implementation.allCases)
+    @Test(
+        "pages of one row together show the same rows, in the same order, as the whole list",
+        arguments: Implementation.allCases)
     func pages(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
             let all = try ids(list, try await list.rows(ListFilter(), limit: 10))
@@ -202,7 +204,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "filters by age exist where the list offers them, and count from the time that the request names",
+        "filters by age exist where the list offers them, and count the age from the time that the request names",
         arguments: Implementation.allCases)
     func ages(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in

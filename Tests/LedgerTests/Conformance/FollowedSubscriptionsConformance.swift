@@ -156,7 +156,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "each granted period publishes its subscription's change in the same answer, a repeated submission does not",
+        "a granted period publishes its subscription's change in the same answer, and a repeated submission does not",
         arguments: Implementation.allCases)
     func granted(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -200,7 +200,8 @@ struct FollowedSubscriptionsConformance {
             ]
             let first = try #require(leased.first)
             let events = try await subject.settle(first, told, at: 40)
-            // Subscription 2000 has only a new renewal state. Subscription 3000 has no owner, and so no event.
+            // Subscription 2000 has a new renewal state and nothing else new. Subscription 3000 has no owner, and so no
+            // event.
             #expect(Set(events.map(\.subject)) == ["1000", "2000"])
             #expect(try await subject.settle(first, told, at: 40).isEmpty)
             #expect(try await subject.known("1000")?.state == .expired)
@@ -211,7 +212,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a subscription is due again after its lease ends unused, and later if it is put off",
+        "a subscription is due again after its lease ends without a result, and later if it is put off",
         arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Ledger
 
-/// Every store of holds keeps the same rules for a player who has a purchase's token while it is held for another
+/// Tests rules that every store of holds keeps when a player has the token of a purchase that is held for another
 /// player.
 extension HeldPurchasesConformance {
     private static let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
-    /// The period's charge id: nil for a purchase that is no period, or the `webOrderLineItemId` of Apple.
+    /// The period's charge ids: nil for a purchase that is no period, otherwise Apple's `webOrderLineItemId`.
     private static let periods: [String?] = [nil, "1"]
     private static let first: PlayerID = "player-1"
     private static let second: PlayerID = "player-2"
@@ -46,7 +46,7 @@ extension HeldPurchasesConformance {
         [event.kind.rawValue, event.reason?.rawValue].compactMap(\.self).joined(separator: " ")
     }
 
-    /// Holds the purchase for the first player without a token, and for the second player with the token.
+    /// Holds the purchase for the first player, who has no token, and for the second player, who has the token.
     private func hold(_ purchase: StorePurchase, in subject: Subject) async throws {
         #expect(
             try await submit(purchase, Self.first, token: nil, offset: 1, to: subject)
@@ -137,7 +137,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "a disputed hold released first is rejected; the first player's hold stays, and is granted on release",
+        "a disputed hold that is released first is rejected; the first player's hold stays, and is granted on release",
         arguments: Implementation.allCases, periods)
     func heldByFirst(implementation: Implementation, charged: String?) async throws {
         try await with(implementation) { subject in

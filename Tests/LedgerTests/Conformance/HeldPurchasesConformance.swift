@@ -103,7 +103,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "a rescheduled hold is due with one more try; a hold whose lease ends unused is as before",
+        "a rescheduled hold is due with one more try, and a hold whose lease ends without a result is unchanged",
         arguments: Implementation.allCases)
     func noVerdict(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -120,7 +120,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "an expired lease, or a lease that an operator's release ended, settles nothing",
+        "a lease that has expired, or that an operator's release ended, settles nothing",
         arguments: Implementation.allCases)
     func leases(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -140,7 +140,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "a rejected hold ends with an event; a hold that stays held has no event and waits for a newer catalog",
+        "a rejected hold ends with an event; a hold that stays held gives no event and waits for a newer catalog",
         arguments: Implementation.allCases)
     func settled(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -170,7 +170,8 @@ struct HeldPurchasesConformance {
             }
             #expect(try await subject.take().isEmpty)
             #expect(try await subject.holds.hasSuspect(catalogVersion: 1))
-            // A worker that returns a hold, or clears the suspicion while it waits, counts no death against the hold.
+            // A worker may return a hold, or clear the suspicion while the hold waits. No death then counts against the
+            // hold.
             let released = try #require(try await subject.takeIsolated())
             try await subject.holds.endLease(of: released)
             let forgiven = try #require(try await subject.takeIsolated())
@@ -199,7 +200,9 @@ struct HeldPurchasesConformance {
         }
     }
 
-    @Test("a hold whose leases end unused or with a further try is not suspected", arguments: Implementation.allCases)
+    @Test(
+        "a hold whose leases end without a result or with a further try is not suspected",
+        arguments: Implementation.allCases)
     func unsuspected(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.hold("1000")

@@ -39,7 +39,7 @@ struct HistoryPlacesConformance {
     }
 
     @Test(
-        "one replica at a time leases a history's place, and the place moves forward only, under its current lease",
+        "one replica at a time leases a history's place, which moves forward only, and only under its current lease",
         arguments: Implementation.allCases)
     func leased(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -51,7 +51,7 @@ struct HistoryPlacesConformance {
             #expect(try await places.lease(sandbox, survived: nil, seconds: 60) != nil)
             let moved = try #require(try await advance(first, to: .windowEnd(Sample.noon), in: places))
             #expect(moved.takenUntil == Sample.noon)
-            // The place has a newer lease by now, so the first one is lost.
+            // The place has a newer lease by now, so the first lease is lost.
             #expect(try await places.advance(first, to: .windowEnd(Sample.noon), behind: [], seconds: 90) == .lost)
             try await places.release(first, dueAfterSeconds: 0)
             #expect(try await places.lease(Self.scope, survived: nil, seconds: 60) == nil)
@@ -67,7 +67,7 @@ struct HistoryPlacesConformance {
     }
 
     @Test(
-        "the next replica goes on with the unfinished page after a death or a stop; a window's end clears the page",
+        "after a death or a stop the next replica continues the unfinished page; the end of a window clears the page",
         arguments: Implementation.allCases)
     func goesOn(implementation: Implementation) async throws {
         try await with(implementation) { subject in

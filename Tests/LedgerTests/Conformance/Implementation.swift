@@ -8,7 +8,7 @@ enum Implementation: String, CaseIterable, Sendable {
     case inMemory
     case postgres
 
-    /// Runs a test on a ledger of its own.
+    /// Runs a test on its own ledger.
     func withLedger(_ body: (any PurchaseLedger) async throws -> Void) async throws {
         switch self {
         case .inMemory: try await body(InMemoryLedger())

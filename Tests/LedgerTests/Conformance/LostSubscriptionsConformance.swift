@@ -4,14 +4,15 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// The database was put back after an event about a subscription was published. Only the game has that state.
+/// Tests a database that was restored to a backup from before the last event about a subscription. Only the game has
+/// the lost state.
 @Suite("Subscription ledgers in memory and in PostgreSQL that lost a published state")
 struct LostSubscriptionsConformance {
     private typealias Subject = FollowedSubscriptionsConformance.Subject
 
-    /// Runs `check` with a subscription that has 10 days to go, and of which the ledger knows only revision 1. By
-    /// itself, the subscription is not due for a question to Apple.
-    /// `check` gets a function that enters the published revision, and returns how many subscriptions this made due.
+    /// Runs `check` with a subscription that has 10 days to go, and of which the ledger knows only revision 1. The
+    /// subscription is not yet due for a question to Apple. `check` gets a function that enters the published revision,
+    /// and that returns the number of subscriptions that became due.
     private func with(
         _ implementation: Implementation,
         _ check: (Subject, _ makeDue: (_ published: Int32) async throws -> Int) async throws -> Void

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every ledger keeps the same rules for a period that nobody reported, of a product that is granted even after the
+/// Tests rules that every ledger keeps for a period that nobody reported. The product is granted even after the
 /// period's end.
 @Suite("Subscription ledgers in memory and in PostgreSQL: missed periods")
 struct MissedPeriodsConformance {
@@ -66,7 +66,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "a history that is read in part is read on from there, and its subscription is due at once",
+        "a history that is read in part is read on from that place, and its subscription is due at once",
         arguments: Implementation.allCases)
     func longHistory(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -81,7 +81,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "a period granted while Apple's history is being read leaves the history to be read again",
+        "if a period is granted while Apple's history is being read, the history is read again",
         arguments: Implementation.allCases)
     func toldMeanwhile(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -116,7 +116,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "a period that no decision brought is searched in the history even if a later period is known",
+        "a period of which the ledger has no grant is searched in the history, even if a later period is known",
         arguments: Implementation.allCases)
     func notBrought(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -140,7 +140,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "periods before the one that Apple told before a subscription had an owner are searched in the history",
+        "periods between the first granted period and a period that Apple told earlier are searched in the history",
         arguments: Implementation.allCases)
     func toldBeforeOwner(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -162,7 +162,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "a history that Apple does not give after a punctual period stays to be read",
+        "if Apple does not give the history after a punctual period, the history is still to be read",
         arguments: Implementation.allCases)
     func punctualUnread(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in

@@ -70,7 +70,7 @@ struct NoticeLedgerConformance {
     }
 
     @Test(
-        "a refund dated before a reversal revokes again if the reversed refund was known, and else is outdated",
+        "a refund dated before a reversal revokes again if the reversed refund was known, and is outdated otherwise",
         arguments: Implementation.allCases)
     func refundedAgain(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -122,7 +122,7 @@ struct NoticeLedgerConformance {
     }
 
     @Test(
-        "a part that the proof shows as refunded is revoked with the grant, unless Apple has reversed it since",
+        "a part that the proof shows as refunded is revoked with the grant, unless Apple has reversed the refund since",
         arguments: Implementation.allCases)
     func shownPartReversed(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -75,7 +75,7 @@ struct OffsetCheckpointsConformance {
         try await checkpoints.keepDecidedAgain([0: 30, 1: 9], topic: Sample.topic)
         let read = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2])
         #expect(read.decidedAgain.mapValues(\.belowOffset) == [0: 40, 1: 9])
-        // PostgreSQL and this process run on one machine, so either clock will do.
+        // PostgreSQL and this process run on one machine, so the two clocks agree.
         let now = WallClock.now.milliseconds
         #expect(read.decidedAgain.values.allSatisfy { abs($0.noticedAt.milliseconds - now) < 600_000 })
         #expect(read.checkpoints.isEmpty)
@@ -91,7 +91,7 @@ struct OffsetCheckpointsConformance {
         try await checkpoints.keepDecidedAgain([0: 4], topic: Sample.topic, since: Sample.noon)
         let first = try #require(try await checkpoints.lostClaims())
         #expect(first.since == Sample.noon)
-        // Without a time, all claims may be lost: nothing tells what the lost state had.
+        // Without a time, all claims may be lost, because nothing tells which claims the lost state had.
         try await checkpoints.keepDecidedAgain([0: 4], topic: Sample.topic)
         let both = try #require(try await checkpoints.lostClaims())
         #expect(both.since == Timestamp(milliseconds: 0))

@@ -85,7 +85,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a refund request under another id of a period finds the player who was granted it or for whom it is held",
+        "a refund request that names a period by another id finds the player of the period's grant or hold",
         arguments: Implementation.allCases, [JudgedPurchase.Verdict.grant(payload: nil), .hold(.retiredProduct)])
     func otherID(implementation: Implementation, verdict: JudgedPurchase.Verdict) async throws {
         try await with(implementation) { subject in
@@ -119,7 +119,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a refund request is published once per notification if its transaction is granted or held, and else not",
+        "a refund request is published once per notification if its transaction is granted or held, and otherwise not",
         arguments: Implementation.allCases)
     func entered(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -164,7 +164,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a refund request without a known transaction is leased after Apple's deadline, and ends as not in the ledger",
+        "a refund request for an unknown transaction is leased after Apple's deadline, and ends as not in the ledger",
         arguments: Implementation.allCases)
     func never(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -222,7 +222,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a refund request waits for the game's report; the latest report counts, from before or after the request",
+        "a refund request waits for the game's report, and the latest report counts, even if it precedes the request",
         arguments: Implementation.allCases)
     func reported(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -256,7 +256,7 @@ struct OpenRefundRequestsConformance {
             #expect(first.tries == 1)
             try await subject.requests.putOff(first, seconds: 600, countsAsTry: true)
             #expect(try await subject.lease().isEmpty)
-            // The first lease is over, so its results change nothing.
+            // The first lease is over, so the first worker's results change nothing.
             try await subject.requests.end(first, as: .accepted, answer: nil)
             try await subject.requests.putOff(first, seconds: 0, countsAsTry: true)
             #expect(try await subject.lease().isEmpty)
@@ -269,7 +269,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "an ended refund request stays ended unless its player consents later; a worker's old lease ends nothing",
+        "an ended refund request reopens only if its player consents later, and a worker's old lease ends nothing",
         arguments: Implementation.allCases)
     func ended(implementation: Implementation) async throws {
         try await with(implementation) { subject in

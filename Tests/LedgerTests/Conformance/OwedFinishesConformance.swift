@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-@Suite("Both stores of deliveries to report to Apple, in memory and in PostgreSQL")
+@Suite("Stores of deliveries to report to Apple, in memory and in PostgreSQL")
 struct OwedFinishesConformance {
     struct Subject {
         let ledger: any PurchaseLedger
@@ -72,7 +72,7 @@ struct OwedFinishesConformance {
             #expect(leased.map(\.transactionID) == ["1000"])
             #expect(leased.first?.bundleID == Sample.bundle && leased.first?.environment == .sandbox)
             #expect(leased.first?.isPastItsTime == false)
-            // The finish is under a lease.
+            // A worker has leased the delivery's report.
             #expect(try await subject.lease().isEmpty)
             for finish in leased { try await subject.finishes.end(finish, as: .finished) }
             try await subject.endLeases()
@@ -127,7 +127,7 @@ struct OwedFinishesConformance {
             #expect(first.tries == 1)
             try await subject.finishes.putOff(first, seconds: 600)
             #expect(try await subject.lease().isEmpty)
-            // The first lease is over, so its results change nothing.
+            // The first lease is over, so the first worker's results change nothing.
             try await subject.finishes.end(first, as: .refused)
             try await subject.finishes.putOff(first, seconds: 0)
             try await subject.finishes.release(first)
@@ -141,7 +141,7 @@ struct OwedFinishesConformance {
     }
 
     @Test(
-        "a released report is due at once, an old lease ends nothing, and reports are past their time after 8 days",
+        "a released report is due at once, an old lease ends nothing, and a report is too late after 8 days",
         arguments: Implementation.allCases)
     func leases(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -10,7 +10,7 @@ struct ParkedSubmissionsConformance {
         let store: any ParkedSubmissions
         /// Ends all leases, as if all workers had died long ago.
         let endLeases: () async throws -> Void
-        /// Makes all rows due, except those that an operator decides.
+        /// Makes all rows due, except those that wait for an operator.
         let makeDue: () async throws -> Void
 
         func dueOffsets(limit: Int = 10) async throws -> [Int64] {
@@ -56,7 +56,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "a parked submission is leased as it was parked, and only once it is due",
+        "a parked submission is leased unchanged, and only once it is due",
         arguments: Implementation.allCases)
     func comesBack(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -84,7 +84,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "parked submissions with a due submission's proof are leased along, marked as not due",
+        "parked submissions with the proof of a due submission are leased with it, and marked as not due",
         arguments: Implementation.allCases)
     func alike(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -98,7 +98,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "a rescheduled row is leased with its new reason, a released row as before, and a deleted row not at all",
+        "a rescheduled row is leased with its new reason, a released row unchanged, and a deleted row not at all",
         arguments: Implementation.allCases)
     func endings(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -157,7 +157,7 @@ struct ParkedSubmissionsConformance {
     private let lowest = NameBasedUUID(high: 0, low: 0)
 
     @Test(
-        "submissions parked for Apple's trouble are woken in portions, of an app or of all, and no other submission",
+        "submissions parked for Apple's trouble are woken in portions, for one app or all apps, and no others are",
         arguments: Implementation.allCases)
     func woken(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -171,7 +171,7 @@ struct ParkedSubmissionsConformance {
             #expect(try await subject.store.wakeTroubled(9, of: nil, after: place) == nil)
             let others = try await subject.dueOffsets()
             #expect(Set(first + others) == [1, 2, 3, 4, 5])
-            // Without a place to begin after, the store may begin the waking anywhere.
+            // Without a row to begin after, the store may wake submissions from any row on.
             _ = try await subject.store.wakeTroubled(9, of: nil, after: nil)
             #expect(try await subject.dueOffsets().isEmpty)
         }
@@ -190,8 +190,8 @@ struct ParkedSubmissionsConformance {
             }
             #expect(try await subject.dueOffsets().isEmpty)
             #expect(try await subject.store.hasSuspect())
-            // A worker that returns a submission, or clears the suspicion while it waits, counts no death against the
-            // submission.
+            // A worker may return a submission, or clear the suspicion while the submission waits. No death then counts
+            // against the submission.
             let released = try #require(try await subject.takeIsolated())
             try await subject.store.endLease(of: released)
             let forgiven = try #require(try await subject.takeIsolated())
@@ -245,8 +245,8 @@ struct ParkedSubmissionsConformance {
             submissionID: "s-1", bundleID: Sample.bundle.text, deaths: deaths, isTriedAgain: isTriedAgain)
     }
 
-    /// Kills the worker during the last tries. Three deaths while the submission waits do not end it, and one during
-    /// the try does.
+    /// Kills the worker during the last tries. Three deaths while the submission waits do not end the tries. One death
+    /// during a try does.
     private func killLastTries(of subject: Subject) async throws {
         try await subject.makeDue()
         for _ in 0..<3 {

@@ -14,7 +14,7 @@ struct PeriodIdentityConformance {
     /// Returns a transaction of the period.
     /// - Parameters:
     ///   - charged: Apple's `webOrderLineItemId`; nil if Apple gives none.
-    ///   - previous: the original transaction of the subscription that this one continues; nil for none.
+    ///   - previous: the original transaction of the subscription that this subscription continues; nil for none.
     static func purchase(
         _ id: String, original: String, charged: String? = "777", previous: String? = nil, product: String = "pass"
     ) -> StorePurchase {
@@ -92,13 +92,13 @@ struct PeriodIdentityConformance {
                 Self.judged("5001", original: "5000"), Self.judged("6000", original: "6000"), offset: 1)
             let outcome = try await subject.ledger.record(both)
             #expect(outcome.granted.map(\.subject) == ["5001"])
-            // The same decision again has the same outcome for its submission.
+            // The same decision, recorded again, has the same outcome for its submission.
             #expect(try await subject.ledger.record(both) == outcome)
         }
     }
 
     @Test(
-        "without Apple's charge id, product and times under an original or previous subscription identify a period",
+        "without Apple's charge id, a period is known by product and times under an original or previous subscription",
         arguments: Implementation.allCases)
     func byTimes(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -110,7 +110,7 @@ struct PeriodIdentityConformance {
                 Self.judged("5001", original: "5000", charged: nil), player: "player-2", offset: 2)
             #expect(try await subject.ledger.record(second).reason == .ownedByOtherPlayer)
             // The stranger bought in the same millisecond. The original transaction 7000 has no owner, and continues no
-            // other.
+            // other subscription.
             let stranger = Self.decision(
                 Self.judged("7000", original: "7000", charged: nil), player: "player-2", offset: 3)
             #expect(try await subject.ledger.record(stranger).granted.count == 1)
@@ -179,7 +179,7 @@ struct PeriodIdentityConformance {
             _ = try await subject.ledger.record(Self.decision(granted, offset: 1))
             #expect(
                 try await apply(Self.notice(.revoked(.refund, at: Sample.noon), of: other), in: subject) == ["revoked"])
-            // Both ids tell the same refund, which takes effect once.
+            // Both ids show the same refund, which takes effect once.
             let same = Self.notice(.revoked(.refund, at: Sample.noon), of: granted.purchase, after: 1)
             #expect(try await apply(same, in: subject) == ["remembered"])
             for (offset, judged) in [granted, Self.judged("6000", original: "6000")].enumerated() {
@@ -237,7 +237,7 @@ struct PeriodIdentityConformance {
             #expect(try await subject.ledger.record(stranger).reason == .ownedByOtherPlayer)
             let own = try await subject.ledger.record(Self.decision(other, offset: 3))
             #expect(own.events.map(\.kind) == [.held] && own.reason == .retiredProduct)
-            // The rules now reject the hold, which frees the period.
+            // The rules now reject the hold. The rejection frees the period.
             try await settle("5001", .reject(.cancelled), in: subject)
             let granted = Self.decision(other, player: "player-2", offset: 4)
             #expect(try await subject.ledger.record(granted).granted.count == 1)

@@ -21,7 +21,7 @@ struct PlayerAccountsConformance {
     }
 
     @Test(
-        "a submission with another player's token is a binding mismatch, whatever the app uses account tokens for",
+        "a submission with another player's token is a binding mismatch, however the app uses account tokens",
         arguments: Implementation.allCases, [AccountTokenUse.none, .signals, .holds])
     func binding(implementation: Implementation, use: AccountTokenUse) async throws {
         try await Subject.with(implementation) { subject in
@@ -34,14 +34,14 @@ struct PlayerAccountsConformance {
             #expect(try await reason("1000", told: nil, sent: token, player: "player-2", at: 2) == .bindingMismatch)
             #expect(try await reason("1000", told: token, sent: nil, player: "player-2", at: 3) == .bindingMismatch)
             #expect(try await reason("1000", told: token, sent: token, player: "player-1", at: 4) == nil)
-            // The owner is checked before the token, and purchase 1000 belongs to player-1 by now.
+            // The ledger checks the owner before the token, and purchase 1000 belongs to player-1 by now.
             #expect(
                 try await reason("1000", told: token, sent: token, player: "player-2", at: 5) == .ownedByOtherPlayer)
         }
     }
 
     @Test(
-        "a token's newest record decides: an older record changes nothing, and a record without a player forgets it",
+        "a token's newest record counts: an older record changes nothing, one without a player forgets the token",
         arguments: Implementation.allCases)
     func order(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -57,14 +57,14 @@ struct PlayerAccountsConformance {
             #expect(try await !isRefused("1001", at: 2))
             try await subject.tell(isOf: "player-1", offset: 6)
             #expect(try await !isRefused("1002", at: 3))
-            // A later time with a lower offset means that the topic was deleted and created again.
+            // A later time with a lower offset shows that the topic was deleted and created again.
             try await subject.tell(isOf: "player-1", offset: 0, at: Sample.noon.adding(milliseconds: 1))
             #expect(try await isRefused("1003", at: 4))
         }
     }
 
     @Test(
-        "a token belongs to the player of its latest record, even if another partition's earlier record comes later",
+        "a token belongs to the player of its latest record, even if another partition's earlier record is read later",
         arguments: Implementation.allCases)
     func partitions(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

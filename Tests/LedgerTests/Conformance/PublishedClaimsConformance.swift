@@ -46,7 +46,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a purchase that was published as granted belongs to its player, whoever submits it first",
+        "a purchase that was published as granted belongs to its player, whichever player submits it first",
         arguments: Implementation.allCases,
         [ProductKind.consumable, .nonConsumable, .autoRenewableSubscription])
     func owners(implementation: Implementation, kind: ProductKind) async throws {
@@ -88,7 +88,7 @@ struct PublishedClaimsConformance {
             _ = try await ledger.record(decision)
             #expect(try await claims.lacks(.subscription, "1000", 1) == 0)
             #expect(try await claims.lacks(.subscription, "1000", 2) == 1)
-            // A period's transaction id names no subscription, and an original transaction may lack a grant.
+            // A period's transaction id names no subscription. An original transaction may lack a grant.
             #expect(try await claims.lacks(.subscription, "1001", 1) == 1)
             #expect(try await claims.lacks(.grant, "1000", 1) == 1)
         }
@@ -123,7 +123,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a published period that the database lost gives its owner to the subscriptions that share it",
+        "a published period that the database lost gives its owner to the subscriptions that share the period",
         arguments: Implementation.allCases, [true, false])
     func sharedPeriods(implementation: Implementation, isShown: Bool) async throws {
         func judged(_ id: String, under original: String, charged: String) -> JudgedPurchase {
@@ -138,7 +138,8 @@ struct PublishedClaimsConformance {
             try await claims.enter(
                 PublishedClaim.claims(
                     of: "2000", under: "2000", period: period, playerID: "player-1", bundleID: Sample.bundle))
-            // Apple's answer lists the period under the second subscription, and may list it under the first too.
+            // Apple's answer lists the period under the second subscription, and in one case under the first
+            // subscription too.
             let answer =
                 [judged("1000", under: "1000", charged: "776"), judged("1001", under: "1000", charged: "777")]
                 + (isShown ? [judged("2000", under: "2000", charged: "777")] : [])
@@ -193,7 +194,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a purchase that was published as granted and held since is granted again, and its hold ends",
+        "a purchase that was published as granted, and held after that, is granted again, and its hold ends",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         switch implementation {
@@ -211,7 +212,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "an announced purchase published as granted is granted to its player, though its token names another player",
+        "an announced purchase published as granted is granted to its player, even if its token names another player",
         arguments: Implementation.allCases)
     func announced(implementation: Implementation) async throws {
         try await AnnouncedSubject.with(implementation) { subject in
@@ -225,7 +226,7 @@ struct PublishedClaimsConformance {
         }
     }
 
-    @Test("a purchase published as granted is granted again, though its token names another player by now")
+    @Test("a purchase published as granted is granted again, even if its token names another player by now")
     func toldTokens() {
         let token = "1a2b3c4d-0000-4000-8000-000000000001"
         var purchase = Sample.purchase("1000")

@@ -12,7 +12,7 @@ struct PurchaseLedgerConformance {
         case postgres
     }
 
-    /// Runs a body on a ledger of the kind, and closes it.
+    /// Runs `body` on a ledger of this kind, and closes the ledger.
     private func with(_ kind: Kind, _ body: (any PurchaseLedger) async throws -> Void) async throws {
         switch kind {
         case .inMemory: try await body(InMemoryLedger())
@@ -110,7 +110,7 @@ struct PurchaseLedgerConformance {
         }
     }
 
-    @Test("a submission sent again in a new record gets its granted events as they were", arguments: Kind.allCases)
+    @Test("a submission that is repeated in a new record gets its granted events unchanged", arguments: Kind.allCases)
     func reissues(kind: Kind) async throws {
         try await with(kind) { ledger in
             let purchase = Sample.judged(Sample.purchase("1000"))
@@ -166,7 +166,7 @@ struct PurchaseLedgerConformance {
             let outcomes = try await recordAll(decisions, in: ledger)
             let granted = try #require(outcomes.first?.events)
             #expect(granted.map(\.kind) == [.granted])
-            // A submission that is decided before the grant is refused.
+            // A submission decided before the grant is refused.
             #expect(outcomes.allSatisfy { $0.events == granted || $0.reason == .accountNotFound })
             let last = Sample.decision(.whole(.noPurchase, []), offset: 30, submission: "same", proof: "same")
             #expect(try await ledger.record(last).events == granted)
@@ -174,7 +174,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a subscription that continues another is granted only to the other's owner, or to anyone if it has no owner",
+        "a subscription that continues another is granted only to the other's owner, or to any player if it has none",
         arguments: Kind.allCases)
     func goesOn(kind: Kind) async throws {
         try await with(kind) { ledger in
@@ -186,7 +186,7 @@ struct PurchaseLedgerConformance {
             let other = try await ledger.record(Sample.decision([following], player: "player-2", offset: 2))
             #expect(other.events.map(\.reason) == [.ownedByOtherPlayer])
             #expect(try await ledger.record(Sample.decision([following], offset: 3)).granted.map(\.subject) == ["2000"])
-            // Any player may bring a continued subscription that has no owner.
+            // A subscription that continues a subscription without an owner is granted to any player.
             var free = Sample.purchase("3000")
             free.previousOriginalTransactionID = "2999"
             let brought = Sample.judged(free, .autoRenewableSubscription)
@@ -253,7 +253,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a held purchase stays held for its player, and is owned by another player for everyone else",
+        "a held purchase stays held for its player, and is owned_by_other_player for every other player",
         arguments: Kind.allCases)
     func holds(kind: Kind) async throws {
         try await with(kind) { ledger in
@@ -269,7 +269,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a remembered proof is recalled for any player if all its purchases are in the ledger, and else not",
+        "a remembered proof is recalled for any player if the ledger has all its purchases, and otherwise not",
         arguments: Kind.allCases)
     func recallsProofs(kind: Kind) async throws {
         try await with(kind) { ledger in

@@ -10,7 +10,7 @@ struct ShownRefundsConformance {
 
     private static let refundedAt = Sample.noon.adding(milliseconds: 60_000)
 
-    /// Records another player's submission. Apple's answer to it shows the refund.
+    /// Records another player's submission, to which Apple's answer shows the refund.
     private func show(
         _ id: String, at time: Timestamp = refundedAt, share: Int32? = nil, offset: Int64 = 1, in subject: Subject
     ) async throws {
@@ -78,7 +78,7 @@ struct ShownRefundsConformance {
     }
 
     @Test(
-        "a delivery begun before the refund delivers nothing, and Apple's answer about the transaction decides",
+        "a delivery that began before the refund delivers nothing, and Apple's answer about the transaction decides",
         arguments: Implementation.allCases)
     func leased(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Tests when a ledger begins to know a subscription: a grant makes one, and a hold does not.
+/// Tests when a ledger begins to follow a subscription. A grant makes a subscription, and a hold does not.
 @Suite("Subscription ledgers in memory and in PostgreSQL: held periods")
 struct SubscriptionOwnersConformance {
     private typealias Subscriptions = FollowedSubscriptionsConformance
@@ -22,7 +22,7 @@ struct SubscriptionOwnersConformance {
         #expect(try await subject.known("1000") == nil)
     }
 
-    /// Releases the hold as an operator does, and settles it as a worker does after it asked Apple again.
+    /// Releases the hold as an operator does, and settles the hold as a worker does after it asked Apple again.
     private func end(
         _ subject: FollowedSubscriptionsConformance.Subject, _ verdict: JudgedPurchase.Verdict
     ) async throws -> OutcomeEvent? {
@@ -40,7 +40,7 @@ struct SubscriptionOwnersConformance {
     }
 
     @Test(
-        "a held period makes no subscription; its release does, with the renewal state that Apple told before",
+        "a held period makes no subscription; its release does, with the renewal state that Apple told earlier",
         arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in

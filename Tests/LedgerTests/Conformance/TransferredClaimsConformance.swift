@@ -3,15 +3,15 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Tests a database that was put back to a state before an operator transferred a subscription.
-@Suite("Ledgers in memory and in PostgreSQL: published periods behind a transfer that the database lost")
+/// Tests a database that was restored to a state from before an operator's transfer of a subscription.
+@Suite("Ledgers in memory and in PostgreSQL: published periods after a transfer that the database lost")
 struct TransferredClaimsConformance {
     private typealias Subject = AnnouncedSubject
 
-    /// The time at which the fall-back is noticed, later than every row of the ledger.
+    /// The time at which a worker notices the fall-back, later than every row of the ledger.
     private static let noticedAt = Timestamp(milliseconds: 4_000_000_000_000)
 
-    /// Returns the published claims: period 5001 belonged to the first player, and period 5002 came after the transfer.
+    /// Returns the published claims. Period 5001 belonged to the first player. Period 5002 came after the transfer.
     private func published() throws -> (renewals: [AnnouncedPurchase], claims: [PublishedClaim]) {
         let renewals = [try Subject.renewal("5001"), try Subject.renewal("5002")]
         let players: [PlayerID] = ["player-1", "player-2"]
@@ -65,7 +65,7 @@ struct TransferredClaimsConformance {
     }
 
     @Test(
-        "periods that are submitted again go to the players of their published grants",
+        "periods that players submit again go to the players of their published grants",
         arguments: Implementation.allCases)
     func submitted(implementation: Implementation) async throws {
         try await with(implementation) { subject, renewals in
@@ -80,7 +80,7 @@ struct TransferredClaimsConformance {
     }
 
     @Test(
-        "a claim from before the fall stays if the ledger has the published grant",
+        "a claim from before the fall-back stays if the ledger has the published grant",
         arguments: Implementation.allCases)
     func known(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

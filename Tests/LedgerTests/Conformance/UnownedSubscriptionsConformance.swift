@@ -72,7 +72,7 @@ extension FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a state that Apple told while the catalog lacked the app reaches a subscription's row once the app is back",
+        "a state that Apple told while the catalog lacked the app is in the subscription's row once the app is back",
         arguments: Implementation.allCases)
     func stateBesideRow(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -82,7 +82,7 @@ extension FollowedSubscriptionsConformance {
             #expect(leased.map(\.originalTransactionID) == ["1000"])
             let told = [
                 Self.fact(.revoked, original: "3000", period: 20, at: 35),
-                // Apple told these two before, about this period and about an earlier one.
+                // Apple told these two facts before, one about this period and one about an earlier period.
                 Self.fact(.active, original: "3000", period: 20, at: 30),
                 Self.fact(.expired, original: "3000", period: -10, at: 36),
             ]
@@ -91,7 +91,7 @@ extension FollowedSubscriptionsConformance {
             #expect(try await subject.known("3000")?.state == .active)
             #expect(try await subject.subscriptions.told(of: "3000")?.state == .revoked)
             leased = try await subject.lease().filter { $0.originalTransactionID == "3000" }
-            // Apple cannot be asked, or does not know the subscription.
+            // The worker could not ask Apple, or Apple does not know the subscription.
             let due = try #require(leased.first)
             let events = try await subject.settle(due, [], at: 40)
             #expect(events.map(\.subject) == ["3000"])
@@ -102,7 +102,7 @@ extension FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "what Apple told while the catalog lacked the app gives way to Apple's newer answer, in one event",
+        "a fact that Apple told while the catalog lacked the app is replaced by Apple's newer answer, in one event",
         arguments: Implementation.allCases)
     func newerThanKept(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -57,7 +57,7 @@ struct UnpublishedEventsConformance {
         }
     }
 
-    @Test("a partition's unpublished events are read in their order and unchanged", arguments: Kind.allCases)
+    @Test("a partition's unpublished events are read in order and unchanged", arguments: Kind.allCases)
     func partition(kind: Kind) async throws {
         try await with(kind) { subject in
             let events = try await subject.grant(0..<5)
@@ -78,7 +78,7 @@ struct UnpublishedEventsConformance {
         }
     }
 
-    @Test("old events are orphans, and each is leased to one replica", arguments: Kind.allCases)
+    @Test("old events are orphans, and one replica leases each orphan", arguments: Kind.allCases)
     func orphans(kind: Kind) async throws {
         try await with(kind) { subject in
             let events = try await subject.grant(0..<5)
@@ -100,15 +100,15 @@ struct UnpublishedEventsConformance {
             try await subject.handOver(events.suffix(3).map(\.eventID))
             #expect(try await subject.outbox.handedOver(limit: 2).map(\.event) == Array(events[2...3]))
             #expect(try await subject.outbox.handedOver(limit: 100).map(\.event) == Array(events.suffix(1)))
-            // The leased events stay leased though they are handed over again, because the leasing worker publishes
-            // them.
+            // The worker that leased the events publishes them. They stay leased, although the operator hands them over
+            // again.
             try await subject.handOver(events.suffix(3).map(\.eventID))
             #expect(try await subject.outbox.handedOver(limit: 100).isEmpty)
         }
     }
 
     @Test(
-        "no decided offset is above the highest decided offset, which a partition without decisions does not have",
+        "no decided offset lies above the highest decided offset, which a partition without decisions lacks",
         arguments: Kind.allCases)
     func highest(kind: Kind) async throws {
         try await with(kind) { subject in

@@ -159,7 +159,7 @@ struct AnnouncedSubject {
 
     private struct NoPurchase: Error {}
 
-    /// Returns a further period of a subscription. Each `id` gives another end.
+    /// Returns a further period of a subscription. The period's end depends on `id`.
     static func renewal(_ id: String, original: String = "5000", token: String? = nil) throws -> AnnouncedPurchase {
         let end = Sample.noon.adding(milliseconds: period + (Int64(id) ?? 0))
         return try told(id, original: original, token: token) {

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A TCP proxy before PostgreSQL, which counts round trips. The proxy can let a COMMIT through and cut the connection
-/// before the server's answer, so that the client cannot know whether PostgreSQL committed.
+/// A TCP proxy before PostgreSQL, which counts round trips. It can let a COMMIT through and cut the connection before
+/// the server's answer. The client then cannot know whether PostgreSQL committed.
 final class DatabaseProxy: Sendable {
     let port: UInt16
     private let server: UInt16

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A test's own database, on one server for the whole process.
+/// A test's own database, on one server that the whole process shares.
 struct LedgerDatabase: Sendable {
     let uri: String
     /// The test's own session.

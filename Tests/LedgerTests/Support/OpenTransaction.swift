@@ -4,7 +4,7 @@ import NamesAndTimes
 import Postgres
 import Synchronization
 
-/// A session in an SQL transaction that stays open until the test ends it, as a backup's does.
+/// A session with an SQL transaction that stays open until the test ends it, like the SQL transaction of a backup.
 final class OpenTransaction: Sendable {
     static let applicationName = "nightly-backup"
 
@@ -43,7 +43,7 @@ final class OpenTransaction: Sendable {
 }
 
 extension LedgerDatabase {
-    /// Counts the locks that sessions of this database wait for.
+    /// Counts the locks for which sessions of this database wait.
     static let queued = """
         SELECT count(*) FROM pg_locks
         WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -70,7 +70,7 @@ final class ToldLines: Sendable {
 }
 
 extension OutcomeRetention {
-    /// Runs maintenance once by this machine's clock, even if another replica has just taken the turn.
+    /// Runs maintenance once by this machine's clock, even if another replica has just had the turn.
     static func look(in pool: PostgresPool, days: Int) async throws -> Report {
         try await OutcomeRetention(pool: pool, days: days, turnSeconds: 0).run(now: .current)
     }

@@ -32,7 +32,7 @@ struct AnnouncedFlowTests {
     }
 
     @Test(
-        "an unclaimed purchase is granted and published once the game names the player of its token",
+        "an unclaimed purchase is granted and published once the game names the player of the purchase's token",
         .timeLimit(.minutes(2)))
     func granted() async throws {
         let bench = try PipelineBench()
@@ -60,7 +60,7 @@ struct AnnouncedFlowTests {
         try await bench.close()
     }
 
-    /// A loop of players' accounts on a thread of its own.
+    /// A loop of players' accounts on its own thread.
     private final class Accounts: Sendable {
         static let topic = "player-accounts"
         let loop: BatchedTopicLoop

@@ -113,7 +113,7 @@ struct AnnouncedLoopTests {
         return (store, bench.metrics.registry.render())
     }
 
-    @Test("a suspect is delivered by itself after due purchases; a purchase set aside is counted and not delivered")
+    @Test("a suspect is delivered alone after the due purchases, and a purchase set aside is counted and not delivered")
     func suspects() async throws {
         var content = Store.Content()
         content.due = [try leased("1"), try leased("2")]
@@ -124,14 +124,14 @@ struct AnnouncedLoopTests {
         ]
         let (store, metrics) = try await run(content, until: "three deliveries") { $0.delivered.count == 3 }
         #expect(store.content.delivered == [["1", "2"], ["3"], ["5"]])
-        // The loop forgives each suspect once the suspect waits only for the database.
+        // The loop forgives a suspect as soon as the delivery only waits for the database.
         #expect(store.content.forgiven == [["3"], ["5"]])
         #expect(metrics.contains(#"receiptd_crashed_purchases_total{kind="announced"} 1"#))
         #expect(
             metrics.contains(#"receiptd_announced_total{source="history",outcome="unclaimed",reason="crashed"} 1"#))
     }
 
-    @Test("an unreadable purchase is asked for by transaction id, and delivered only once Apple answers")
+    @Test("for an unreadable purchase the loop asks Apple by transaction id, and delivers once Apple has answered")
     func askedByName() async throws {
         var content = Store.Content()
         content.due = [
@@ -140,7 +140,7 @@ struct AnnouncedLoopTests {
         ]
         let (store, _) = try await run(content, until: "one more delivery") { bench in
             bench.catalog.update { $0 = Catalog(version: 1, apps: [ParkingBench.serverApp]) }
-            // Apple fails at the first of the questions, refuses the credentials at the second, and answers the third.
+            // Apple fails at the first question, refuses the credentials at the second, and answers the third.
             bench.queries.fail(.transaction, .trouble(.init(.timeout)), .blocked(.serverAPI))
             for id in ["2", "3", "4"] as [Identifier] {
                 bench.queries.register(
@@ -168,7 +168,7 @@ struct AnnouncedLoopTests {
         return bench
     }
 
-    @Test("a refund seen in another answer is checked with Apple by transaction id, and Apple's answer decides")
+    @Test("a refund shown in another answer is checked with Apple by transaction id, and Apple's answer decides")
     func shownRefunds() async throws {
         let ledger = InMemoryLedger()
         let bench = try Self.grantingBench(ledger)
@@ -220,7 +220,7 @@ struct AnnouncedLoopTests {
         #expect(metrics.contains(#"receiptd_announced_total{source="history",outcome="refused",reason="cancelled"} 1"#))
     }
 
-    @Test("purchases whose delivery failed are forgiven, and forgiving is retried until the database takes it")
+    @Test("purchases whose delivery failed are forgiven, and the loop retries this until the database allows it")
     func forgiven() async throws {
         var content = Store.Content()
         content.refusesDeliveries = true
@@ -232,7 +232,7 @@ struct AnnouncedLoopTests {
         #expect(store.content.delivered.isEmpty)
     }
 
-    @Test("a delivery under way when the process stops is completed first")
+    @Test("if the process stops during a delivery, the delivery is completed first")
     func stops() async throws {
         var content = Store.Content()
         content.lastsUntilStop = true

@@ -84,7 +84,8 @@ struct BatchedTopicWorkerConformance {
                 catalog: { Sample.catalog }, publisher: publisher, ledger: ledger,
                 queries: InMemoryStoreQueries(), metrics: metrics, logger: Self.logger)
             return subject(worker, "refund") {
-                // The ledger calls a second application of the notification a duplicate if the worker took the first.
+                // The ledger calls a second application of the notification a duplicate if the worker applied the
+                // first.
                 guard case .taken(let notice) = Self.refund.verdict(under: Sample.catalog, from: .notification) else {
                     return false
                 }
@@ -173,7 +174,7 @@ struct BatchedTopicWorkerConformance {
         }
     }
 
-    @Test("with the publisher closed, work that needs a dead letter is abandoned", arguments: Implementation.allCases)
+    @Test("if the publisher is closed, work that needs a dead letter is abandoned", arguments: Implementation.allCases)
     func closed(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             let publisher = subject.publisher

@@ -43,7 +43,7 @@ struct DueWorkConformance {
         }
     }
 
-    @Test("each row is leased once, and no more rows than asked for", arguments: Implementation.allCases)
+    @Test("each row is leased once, and no more rows than the limit", arguments: Implementation.allCases)
     func once(implementation: Implementation) async throws {
         try await with(implementation) { bench in
             let first = try await bench.work.leaseDue(2)
@@ -56,7 +56,8 @@ struct DueWorkConformance {
     @Test("a released row is due again at once, twenty times in a row", arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { bench in
-            // The rounds outnumber the places for rows under way, so that a place which a release leaks would show.
+            // There are more rounds than places for rows under way, so that a place which a release does not free would
+            // show.
             for _ in 0..<20 {
                 let items = try await bench.work.leaseDue(5)
                 #expect(items.count == 3)
@@ -75,7 +76,7 @@ struct DueWorkConformance {
     }
 
     @Test(
-        "a row whose try fails at Apple is not an error, is not due at once, and is due after its lease",
+        "a try that fails at Apple throws no error, and its row is due after its lease and not at once",
         arguments: Implementation.allCases
     )
     func trouble(implementation: Implementation) async throws {

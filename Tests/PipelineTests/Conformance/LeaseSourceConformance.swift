@@ -19,7 +19,7 @@ struct LeaseSourceConformance {
         try await body(bench)
     }
 
-    @Test("each due row is leased once, and no more rows than asked for", arguments: Implementation.allCases)
+    @Test("each due row is leased once, and no more rows than the limit", arguments: Implementation.allCases)
     func once(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             for id in 1...3 { try await leases.enter(id) }
@@ -80,7 +80,7 @@ struct LeaseSourceConformance {
     }
 
     @Test(
-        "a row leased three times without an end is leased in isolation, with nothing beside it",
+        "a row leased three times without an end is leased in isolation, with no other row beside it",
         arguments: Implementation.allCases)
     func isolated(implementation: Implementation) async throws {
         try await with(implementation) { leases in
@@ -107,7 +107,8 @@ struct LeaseSourceConformance {
         }
     }
 
-    @Test("a row leased in isolation three times without an end is leased no more", arguments: Implementation.allCases)
+    @Test(
+        "a row leased in isolation three times without an end is not leased again", arguments: Implementation.allCases)
     func setAside(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             try await leases.enter(1)
@@ -139,7 +140,7 @@ struct LeaseSourceConformance {
     }
 
     @Test(
-        "an accusation after a row's release has no effect: the row can be leased at once",
+        "an accusation after a row's release has no effect, and the row can be leased at once",
         arguments: Implementation.allCases)
     func accusedLate(implementation: Implementation) async throws {
         try await with(implementation) { leases in

@@ -13,7 +13,7 @@ struct LeasingLoopConformance {
         case dueWork
         case announced
 
-        /// The loops whose tries may wait long for Apple. A stopping process cuts these tries.
+        /// The loops whose tries may wait long for Apple. A stopping process cancels these tries.
         static let asking = [leases, dueWork]
     }
 

@@ -74,7 +74,7 @@ struct AppleToldTests {
             for finish in leased { try await source.work(on: finish) }
             ledger.endFinishLeases()
         }
-        // A wrong key blocks the third try: its row waits for the end of the lease, without a delay.
+        // A wrong key blocks the third try. Its row waits for the end of the lease, without a delay.
         let delays = ledger.finishDelays
         try #require(delays.count == 2)
         for (delay, longest) in zip(delays, [8.0, 12]) { #expect((0.01..<longest).contains(delay)) }
@@ -87,7 +87,7 @@ struct AppleToldTests {
         #expect(text.contains(#"receiptd_finishes_total{result="retried"} 3"#))
     }
 
-    @Test("a delivery that Apple refuses, that is a week old, or that the app does not report is given up")
+    @Test("a delivery is given up if Apple refuses it, if it is a week old, or if the app does not report deliveries")
     func given() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         for id: StoreTransactionID in ["1000", "1001", "1002"] { try await Self.grant(id, in: ledger, queries) }
@@ -134,7 +134,7 @@ struct AppleToldTests {
         }
     }
 
-    @Test("a failed refund answer waits by the retry settings or Retry-After; with a wrong key, until its lease ends")
+    @Test("a failed refund answer waits by the retry settings or Retry-After, or with a wrong key until its lease ends")
     func retried() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)
@@ -144,7 +144,7 @@ struct AppleToldTests {
             .consumption, .trouble(.init(.serverError)), .trouble(held), .blocked(.serverAPI), .blocked(.serverAPI))
         var source = requests(ledger, queries)
         source.retry = RetryDelay(initialSeconds: 8, maximumSeconds: 12)
-        // A try that the loop gives up, because it takes too long, puts its row off by the retry settings too.
+        // If a try takes too long, the loop gives the try up, and puts its row off by the retry settings too.
         for one in try await source.leaseDue(limit: 5).items { try await source.putOff(one) }
         ledger.endRefundRequestLeases()
         for tries in 2...6 {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Work that comes due")
+@Suite("Due work")
 struct DueWorkLoopTests {
     private func run(
         _ table: InMemoryDueWork, isAppleDown: Bool = false, _ body: (InMemoryDueWork, Health) async throws -> Void
@@ -28,7 +28,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("no row is leased before the database's losses are known")
+    @Test("no row is leased until the database's losses are known")
     func lossesUnknown() async throws {
         let table = InMemoryDueWork([1, 2, 3])
         let leases = LeaseGate()
@@ -42,7 +42,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("due rows are done although other rows always fail or never end")
+    @Test("due rows are worked on although other rows always fail or never end")
     func poison() async throws {
         let table = InMemoryDueWork(Array(0..<20), concurrency: 3) { item in
             if item % 5 == 0 { throw InMemoryDueWork.Fault.away }
@@ -59,7 +59,7 @@ struct DueWorkLoopTests {
         #expect(table.now.released == [1])
     }
 
-    @Test("the loop reports a database that is away, and continues once it is back")
+    @Test("the loop reports a database that is away, and continues once the database is back")
     func away() async throws {
         let table = InMemoryDueWork([1])
         table.change { $0.isAway = true }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Back-pressure")
 struct BackPressureTests {
-    @Test("a full window pauses the intake until half is free, also for partitions assigned meanwhile")
+    @Test("a full window pauses the intake until half of it is free, on newly assigned partitions too")
     func backPressure() async throws {
         let bench = try PipelineBench { settings in
             settings.maximumInFlight = 8
@@ -26,7 +26,7 @@ struct BackPressureTests {
         }
 
         try await eventually("the oldest is a second old") { running.metrics.oldestInFlightSeconds.value > 1 }
-        // Three of eight places are free, fewer than half: the intake stays paused and takes no record.
+        // Three of eight places are free, which is fewer than half. The intake stays paused and admits no record.
         let taken = bench.verifier.asked
         for name in taken.prefix(3) { bench.verifier.release(name) }
         try await bench.untilAnswered(Array(taken.prefix(3)), count: 1)
@@ -37,9 +37,9 @@ struct BackPressureTests {
         try await eventually("the intake is paused again") { running.metrics.paused.value == 1 }
 
         // A second member joins while the first member's window is full. The first member gives up the records in
-        // flight of the partitions that it loses. The records that it takes afterwards stay within the window.
+        // flight of the partitions that it loses. The first member's later records stay within the window.
         let other = try bench.start()
-        // A log line follows the join and each rebalance, so that `changes` wakes both waits.
+        // A log line follows the join and each rebalance, and raises `changes`, which wakes both waits.
         try await bench.changes.until("the other has joined") {
             other.health.unmet.allSatisfy { !$0.contains("group") }
         }

@@ -17,7 +17,7 @@ struct DeletedAccountsTests {
     private static let padding = String(repeating: " ", count: 900_000)
 
     @Test(
-        "the next worker reports the count and the offsets of records deleted before it read them",
+        "the next worker reports the count and offsets of records that Kafka deleted before the worker read them",
         .timeLimit(.minutes(2)))
     func counted() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1, Sample.outcomes: 1, Sample.deadLetters: 1])

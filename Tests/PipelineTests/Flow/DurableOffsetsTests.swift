@@ -14,7 +14,7 @@ struct DurableOffsetsTests {
         let checkpoints = bench.checkpoints
         let running = try bench.start()
         try await bench.submit("a", player: "a", partition: 0)
-        // The test waits for Kafka's commit only: `untilCommitted` waits for the checkpoint too, and would hide a late
+        // The test waits only for Kafka's commit. `untilCommitted` waits for the checkpoint too, and would hide a late
         // checkpoint.
         try await eventually("the commit") { try await bench.committed()[0] == 1 }
         #expect(checkpoints[0] == 1)
@@ -48,7 +48,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a worker that stops while a checkpoint is being written waits for it and commits its offset")
+    @Test("a worker that stops while a checkpoint is being written waits for the checkpoint and commits its offset")
     func onItsWay() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -73,7 +73,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a database that fell back is noticed without traffic, and records behind its checkpoint are decided again")
+    @Test("a worker without traffic notices a fall-back, and decides the records behind the checkpoint again")
     func fallsBack() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -94,7 +94,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a published purchase stays its owner's although another player's record is decided first after the fall")
+    @Test("a published purchase stays its owner's even if another player's record is decided first after the fall-back")
     func publishedOwner() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -112,7 +112,7 @@ struct DurableOffsetsTests {
         try await bench.untilAnswered("b", count: 2)
         #expect(bench.answers("b").allSatisfy { $0.hasPrefix("rejected") })
         #expect(try await checkpoints.lostClaims() == nil)
-        // The ledger grants the owner the same purchase again.
+        // The ledger grants the same purchase to its owner again.
         try await bench.submit("s", player: "a", partition: 0)
         try await bench.untilAnswered("a", count: 2)
         #expect(bench.answers("a") == ["granted s", "granted s"])
@@ -120,7 +120,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("Apple is asked about a subscription whose last published state the database lost, and about no other")
+    @Test("after a fall-back the worker asks Apple only about the subscription whose last published state was lost")
     func publishedState() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()
@@ -146,7 +146,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a submission in flight when a new connection shows that the database fell back is asked for again")
+    @Test("if a new connection shows a fall-back, the worker asks Apple again about each submission in flight")
     func shownByConnection() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()
@@ -191,7 +191,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("the database is asked for lost owners at most once per takeover, not once per partition")
+    @Test("the worker reads the lost owners at most once per takeover, not once per partition")
     func onceForAll() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()
@@ -206,7 +206,8 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("when storing the lost decisions fails once, the partition is restarted, and they are decided as repeats")
+    @Test(
+        "if storing the lost decisions fails once, the partition restarts, and the worker then decides them as repeats")
     func notStored() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -224,7 +225,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a database restored from a backup is detected by its checkpoint rows, and the lost records are taken again")
+    @Test("a database restored from a backup is noticed by its checkpoint rows, and the lost records are read again")
     func putBack() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -243,7 +244,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("the checkpoint row of a deleted topic causes no commit for its successor, even while checkpoints fail")
+    @Test("the checkpoint row of a deleted topic causes no commit for the new topic, even while checkpoints fail")
     func topicMadeAnew() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -265,7 +266,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a database that answers late with a lower offset has its partition read again from there")
+    @Test("if the database answers late with a lower offset, the worker reads the partition again from that offset")
     func late() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints

@@ -8,8 +8,8 @@ import Testing
 
 @testable import Pipeline
 
-/// Tests on one running pipeline. Each test has its own players and receipts, and its own partition if it checks
-/// offsets.
+/// Tests on one running pipeline. Each test has its own players and receipts. A test that checks offsets has its own
+/// partition.
 @Suite("Flow", OnePipeline())
 struct FlowTests {
     private let bench: PipelineBench
@@ -20,7 +20,7 @@ struct FlowTests {
         running = try #require(OnePipeline.running)
     }
 
-    @Test("a submission is decided, published with its trace, taken off the outbox and committed")
+    @Test("a submission is decided, published with its trace, deleted from the outbox and committed")
     func flow() async throws {
         let trace = KafkaHeader(
             name: "traceparent", value: Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8))
@@ -36,7 +36,7 @@ struct FlowTests {
         try await bench.changes.until("the outbox row is gone") { bench.ledger.isPublished(stored) }
     }
 
-    @Test("the buyer's refreshed copy of a stolen receipt, with the right token, is put to Apple and held")
+    @Test("the buyer's refreshed copy of a stolen receipt, with the right token, is checked with Apple and held")
     func stolen() async throws {
         let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
         try await bench.submit("stolen.1", player: "the thief", partition: 3)
@@ -51,13 +51,14 @@ struct FlowTests {
         try await bench.send(value, partition: 3)
         try await bench.untilAnswered("the buyer", ["held copy"])
         #expect(bench.verifier.count("stolen.copy") == 1)
-        // Without a token in the submission the ledger decides alone, so the worker does not ask Apple.
+        // If the submission has no token, the ledger decides alone, so the worker does not ask Apple.
         try await bench.submit("stolen.copy", player: "another", partition: 3, id: "third")
         try await bench.untilAnswered("another", ["rejected third"])
         #expect(bench.verifier.count("stolen.copy") == 1)
     }
 
-    @Test("a slow submission delays only its player's later submissions, and no committed offset passes it")
+    @Test(
+        "a slow submission delays only its player's later submissions, and no committed offset passes the slow record")
     func slow() async throws {
         bench.verifier.hold("slow.1")
         let offset = try await bench.submit("slow.1", player: "slow", partition: 1)
@@ -107,7 +108,7 @@ struct FlowTests {
         }
     }
 
-    @Test("a submission is asked for again after trouble at Apple until Apple answers")
+    @Test("after trouble at Apple the worker asks about a submission again until Apple answers")
     func trouble() async throws {
         bench.verifier.answer("trouble", .trouble(.init(.timeout)), .blocked(.sharedSecret), .trouble(.init(.status)))
         try await bench.submit("trouble", player: "troubled", partition: 4)
@@ -152,7 +153,7 @@ struct FlowTests {
         try await bench.untilAnswered("withdrawn", ["rejected withdrawn"])
     }
 
-    @Test("a receipt that two players have in flight is asked for once and granted once")
+    @Test("if two players have one receipt in flight, the worker asks Apple once and grants the purchase once")
     func shared() async throws {
         bench.verifier.hold("shared")
         try await bench.submit("shared", player: "first sharer", partition: 5, id: "shared 1")
@@ -169,7 +170,7 @@ struct FlowTests {
         #expect(bench.verifier.count("shared") == 1)
     }
 
-    @Test("a malformed record becomes a dead letter as it came, and a sender it names gets a rejection")
+    @Test("a malformed record becomes an unchanged dead letter, and the sender that it names gets a rejection")
     func deadLetters() async throws {
         let own = KafkaHeader(name: "own", value: [0xFF, 0x00])
         let offset = try await bench.send([0x7B], partition: 6, key: [1, 2], headers: [own])
@@ -199,7 +200,7 @@ struct FlowTests {
         try await bench.submit("commit.3", player: "commit 3", partition: 7)
         try await bench.untilAnswered("commit 3", count: 1)
         try await bench.untilCommitted(first + 1, of: 7)
-        // REBALANCE_IN_PROGRESS means "not yet". After OFFSET_METADATA_TOO_LARGE (12) librdkafka does not retry.
+        // REBALANCE_IN_PROGRESS means "not yet". librdkafka does not retry after OFFSET_METADATA_TOO_LARGE (12).
         bench.cluster.pushRequestErrors(apiKey: 8, [KafkaError.Code.rebalanceInProgress, 12])
         bench.verifier.release("commit.2")
         try await bench.untilCommitted(first + 3, of: 7)

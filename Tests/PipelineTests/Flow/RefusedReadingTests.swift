@@ -10,7 +10,7 @@ struct RefusedReadingTests {
     private static let fetch: Int16 = 1
 
     @Test(
-        "a worker that may not read the topic is not ready, says why, and continues once it may",
+        "a worker without the right to read the topic is not ready, says why, and continues once it has the right",
         .timeLimit(.minutes(5)))
     func reading() async throws {
         let bench = try PipelineBench { $0.consumerProperties["enable.partition.eof"] = "true" }
@@ -30,7 +30,7 @@ struct RefusedReadingTests {
     }
 
     @Test(
-        "a worker that may not join its consumer group is not ready, says why, and continues once it may",
+        "a worker without the right to join its group is not ready, says why, and continues once it has the right",
         .timeLimit(.minutes(5)))
     func group() async throws {
         let bench = try PipelineBench()

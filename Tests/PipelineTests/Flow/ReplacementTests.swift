@@ -8,9 +8,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Replacing a consumer beyond repair")
+@Suite("Replacement of a consumer beyond repair")
 struct ReplacementTests {
-    @Test("a consumer fenced by another with its static id is replaced, and the records it gave up are taken again")
+    @Test("a consumer fenced by another one with its static id is replaced, and its given-up records are read again")
     func fenced() async throws {
         let bench = try PipelineBench { $0.consumerProperties["group.instance.id"] = "one" }
         let running = try bench.start()
@@ -40,12 +40,13 @@ struct ReplacementTests {
         try await bench.close()
     }
 
-    @Test("a consumer that cannot be created anew is tried again, and the worker says why until it can")
+    @Test("if a consumer cannot be created again, the worker retries, and says why until it succeeds")
     func refused() async throws {
         let certificates = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: certificates, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: certificates) }
-        // The cluster has no TLS, so the consumer joins no group. librdkafka reads the certificates when it creates it.
+        // The cluster has no TLS, so the consumer joins no group. librdkafka reads the certificates when it creates a
+        // consumer.
         let bench = try PipelineBench {
             $0.consumerProperties["security.protocol"] = "ssl"
             $0.consumerProperties["ssl.ca.location"] = certificates.path
@@ -64,7 +65,7 @@ struct ReplacementTests {
         }
         #expect(running.fails("submissions cannot be read"))
         try FileManager.default.createDirectory(at: certificates, withIntermediateDirectories: true)
-        // Only a loop that has created a consumer gives it up.
+        // Only a loop that has created a consumer can give it up.
         bench.ledger.fallBack()
         try await bench.changes.until("the loop gives up the second consumer") {
             running.log.lines.count { $0 == replaced } == 2

@@ -10,7 +10,7 @@ import Testing
 @Suite("Takeover")
 struct TakeoverTests {
     @Test(
-        "the next worker asks Apple only about the submission that the last worker gave up, and repeats no finished work"
+        "the next worker asks Apple only about the submission that the last worker gave up, and repeats no done work"
     )
     func takeover() async throws {
         let bench = try PipelineBench()
@@ -19,7 +19,7 @@ struct TakeoverTests {
         bench.ledger.owe(0, owed, highest: 0)
         bench.ledger.failNextReads(3)
         try await bench.submit("heir.new", player: "heir", partition: 0)
-        // Apple fails for this receipt while the first worker lives.
+        // Apple fails for this receipt as long as the first worker runs.
         bench.verifier.answer("stuck", .trouble(.init(.timeout)))
         for _ in 0..<10 { try await bench.submit("filler", player: "filler", partition: 1) }
         let first = try bench.start()
@@ -39,7 +39,7 @@ struct TakeoverTests {
         try await bench.untilAnswered("after", count: 1)
         try await bench.untilAsked("late")
         try await bench.untilAsked("stuck")
-        // During Apple's outage the worker keeps `stuck` in memory, however long the wait.
+        // During Apple's outage the worker keeps `stuck` in memory, however long `stuck` waits.
         bench.outage.begin()
         bench.verifier.answer("stuck", .trouble(.init(.rateLimited, retryNotBefore: .distantTest)))
         bench.verifier.release("stuck")
@@ -65,8 +65,8 @@ struct TakeoverTests {
         let second = try bench.start()
         try await bench.untilAnswered("stuck", ["granted stuck"])
         try await bench.untilCommitted(stuck + 2, of: 2)
-        // The second worker asks Apple about `stuck` only. It finds the decision of `after`, and may publish its event
-        // again.
+        // The second worker asks Apple about `stuck` only. The second worker finds the decision of `after`, and may
+        // publish its event again.
         #expect(bench.verifier.asked.dropFirst(asked) == ["stuck"])
         #expect(bench.ledger.decided("after") == decided)
         #expect(Set(bench.answers("after")) == ["granted after"])
@@ -99,7 +99,7 @@ struct TakeoverTests {
         try await bench.close()
     }
 
-    @Test("a worker stopped twice before any partition is assigned asks nothing, and the next worker answers")
+    @Test("a worker stopped twice before any assignment asks Apple nothing, and the next worker answers the submission")
     func early() async throws {
         let bench = try PipelineBench()
         try await bench.submit("early", player: "early", partition: 0)
@@ -114,7 +114,7 @@ struct TakeoverTests {
         try await bench.close()
     }
 
-    @Test("settings that librdkafka refuses end the run with its error")
+    @Test("if librdkafka refuses the settings, the run throws librdkafka's error")
     func settings() async throws {
         let bench = try PipelineBench { $0.consumerProperties["group.id"] = nil }
         let running = try bench.start()

@@ -11,7 +11,7 @@ struct UnreadableBatchTests {
     private static let partition: Int32 = 3
     private let place = TopicPartition(topic: Sample.submissions, partition: partition)
 
-    /// Returns a batch of `count` records that claims gzip, with bytes that gzip cannot read.
+    /// Returns a batch of `count` records that is marked as gzip, with bytes that gzip cannot read.
     private func damaged(_ count: Int32) -> RawBatch {
         RawBatch(codec: .gzip, count: count, records: Array("these are no compressed records".utf8))
     }
@@ -24,7 +24,7 @@ struct UnreadableBatchTests {
     }
 
     @Test(
-        "an unreadable batch becomes one dead letter with its offsets, and the partition goes on, restarts included",
+        "an unreadable batch becomes one dead letter with its offsets, and reading goes on, even after a restart",
         .timeLimit(.minutes(5)))
     func steppedOver() async throws {
         let bench = try PipelineBench()
@@ -64,7 +64,7 @@ struct UnreadableBatchTests {
         .timeLimit(.minutes(5)))
     func acknowledged() async throws {
         let bench = try PipelineBench { settings in
-            // librdkafka gives up a record after two seconds. Its default is five minutes.
+            // librdkafka gives up a record after two seconds here. Its default is five minutes.
             settings.producerProperties["message.timeout.ms"] = "2000"
         }
         try await blocking { [place] in
@@ -73,7 +73,7 @@ struct UnreadableBatchTests {
         bench.cluster.pushRequestErrors(
             apiKey: 0, Array(repeating: KafkaError.Code.topicAuthorizationFailed, count: 100_000))
         let running = try bench.start()
-        // Before the second log line, health has the first failure.
+        // The first failure is in health before the second log line.
         try await bench.changes.until("publishing fails twice") {
             running.log.lines.count { $0.hasSuffix("publishing failed, trying again") } >= 2
         }
@@ -86,7 +86,7 @@ struct UnreadableBatchTests {
         try await bench.close()
     }
 
-    @Test("the probe finds where unreadable batches end, several in a row and unreported damage included")
+    @Test("the probe finds where unreadable batches end, even several in a row or damage that nobody reported")
     func probed() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let partition = TopicPartition(topic: "t", partition: 0)
@@ -147,8 +147,11 @@ struct UnreadableBatchTests {
         return try await blocking { try probe.examine(TopicPartition(topic: "t", partition: 0), at: 0) }
     }
 
-    // KAFKA_STORAGE_ERROR, NOT_LEADER_FOR_PARTITION and OFFSET_NOT_AVAILABLE: librdkafka does not report them.
-    @Test("the probe takes no broker's error for damage", .timeLimit(.minutes(2)), arguments: [Int32(56), 6, 78])
+    // These errors are KAFKA_STORAGE_ERROR, NOT_LEADER_FOR_PARTITION and OFFSET_NOT_AVAILABLE. librdkafka does not
+    // report them.
+    @Test(
+        "the probe does not mistake a broker's error for damage",
+        .timeLimit(.minutes(2)), arguments: [Int32(56), 6, 78])
     func erring(code: Int32) async throws {
         let cluster = try await readable()
         cluster.pushRequestErrors(apiKey: 1, Array(repeating: code, count: 100_000))
@@ -158,7 +161,7 @@ struct UnreadableBatchTests {
         #expect(try await examineFirst(cluster) == .readable)
     }
 
-    @Test("the probe looks at the first offset once more: a batch that became readable is not skipped")
+    @Test("the probe reads the first offset once more, and skips no batch that became readable")
     func mended() async throws {
         let cluster = try await readable()
         // Three fetches fail with _BAD_MSG, as if the batch were damaged.

@@ -71,7 +71,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("only the held transaction of a receipt is looked up, however many old consumables the receipt lists")
+    @Test("the worker looks up only the held transaction of a receipt, however many old consumables the receipt lists")
     func manyConsumables() async throws {
         try await with { bench in
             let others = (1...PipelineLimits.lookUpsOfOneTry).map { Self.purchase(StoreTransactionID("\($0 + 1_000)")) }
@@ -84,7 +84,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("a hold asks for no grace period of another purchase's subscription")
+    @Test("for a hold, the worker asks for no grace period of another purchase's subscription")
     func otherGrace() async throws {
         try await with { bench in
             let held = Self.purchase("1000")
@@ -99,7 +99,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("of the signed purchases that Apple's answer leaves out, a hold asks only for its own")
+    @Test("of the signed purchases that Apple's answer leaves out, the worker looks up only the held purchase")
     func leftOut() async throws {
         try await with { bench in
             let held = Self.purchase("1000")
@@ -130,7 +130,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("a hold stays if neither the receipt nor the history has the purchase, and waits if there is no history")
+    @Test("a hold stays if neither receipt nor history has the purchase, and is put back if Apple knows no history")
     func missing() async throws {
         let (held, newest) = (Self.purchase("2000", "gems"), Self.purchase("1000"))
         var withoutAPI = Self.app
@@ -151,7 +151,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("a purchase held from the history stays in it after a later cutover, which an operator may waive")
+    @Test("a later cutover goes on holding a purchase that was held from the history, unless an operator waives it")
     func laterCutover() async throws {
         var app = Self.app
         app.cutover = WallClock.now

@@ -28,7 +28,8 @@ struct HeldSourceTests {
             dailyCount: nil, tries: 0, lease: 1, announced: announced)
     }
 
-    @Test("a released hold of a transaction id is asked for again; an unknown transaction stays held")
+    @Test(
+        "the worker asks Apple again about a released hold of a transaction id, and an unknown transaction stays held")
     func transactionID() async throws {
         try await with { bench, holds in
             let catalog = Catalog(version: 1, apps: [ParkingBench.serverApp])
@@ -87,7 +88,7 @@ struct HeldSourceTests {
             let receipt = GenuineReceipt(
                 bundleID: ParkingBench.bundle, environment: .production, purchases: [purchase])
             bench.apple.answer(.genuine(receipt))
-            // The hold makes the purchase known to the ledger.
+            // The hold makes the ledger know the purchase.
             bench.ledger.know("1000")
             var refunded = purchase
             refunded.cancelledAt = WallClock.now
@@ -126,7 +127,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("a hold whose settlement the database refuses is retried after the least delay of holds")
+    @Test("if the database refuses a hold's settlement, the hold is retried after the least delay for holds")
     func refusedEnd() async throws {
         try await with { bench, holds in
             bench.apple.answer(ParkingBench.genuine)
@@ -138,7 +139,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("a grant or a rejection settles a hold; a hold of an app that left the catalog is put back unasked")
+    @Test("a grant or rejection settles a hold, and a hold whose app left the catalog is put back without a question")
     func verdict() async throws {
         try await with { bench, holds in
             bench.apple.answer(ParkingBench.genuine)
@@ -155,7 +156,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("a held announced purchase is settled from Apple's notification without credentials, else asked for")
+    @Test("without credentials a held announced purchase is settled from the notification, otherwise by Apple's answer")
     func announced() async throws {
         try await with { bench, holds in
             let terms = AnnouncedTerms(source: .notification, isRenewal: false)
@@ -174,7 +175,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("two due holds of one submission are asked for once, and a hold the catalog cannot free is not asked for")
+    @Test("two due holds of one submission take one question to Apple, a hold that the catalog cannot end takes none")
     func due() async throws {
         try await with { bench, holds in
             bench.apple.answer(ParkingBench.genuine)
@@ -191,7 +192,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("a suspected hold is tried while nothing else is leased; a set-aside hold is counted without a try")
+    @Test("a suspected hold is tried while no other row is leased, and a set-aside hold is counted without a try")
     func suspects() async throws {
         try await with { bench, holds in
             let beside = Shared<[Int]>([])
@@ -226,7 +227,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("when the database refuses to keep a hold, the suspect is forgiven and the batch's leases are released")
+    @Test("if the database refuses to keep a hold, the suspect is forgiven and the batch's leases are released")
     func keepFails() async throws {
         try await with { bench, holds in
             let source = HeldSource(

@@ -62,7 +62,7 @@ struct NotificationIntakeTests {
 
     private static let notStored = IntakeAnswer.unavailable("Kafka did not acknowledge the notification")
 
-    /// A clock whose time passes only where a test advances it.
+    /// A clock whose time passes only when a test advances the clock.
     private final class ManualClock: Sendable {
         let seconds = Mutex(0.0)
 
@@ -75,7 +75,7 @@ struct NotificationIntakeTests {
         await intake.take(Array(body.utf8))
     }
 
-    @Test("a notification is published under its original transaction, or its own id where it has none")
+    @Test("a notification is published under its original transaction, or under its own id if it has none")
     func taken() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let changes = ChangeSignal()
@@ -90,7 +90,7 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("forged notifications and other apps' are refused; with a signature not provable, Apple is to resend")
+    @Test("forged and other apps' notifications are refused, and Apple must resend a notification that is not provable")
     func refused() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let metrics = ReceiptdMetrics(version: "test")
@@ -107,7 +107,7 @@ struct NotificationIntakeTests {
         await all.close()
     }
 
-    @Test("while Kafka is away Apple is asked to resend, and afterwards notifications are taken again")
+    @Test("while Kafka is away, Apple is told to resend, and afterwards the intake accepts notifications again")
     func brokerAway() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let intake = try intake(cluster)
@@ -120,7 +120,7 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("the intake is not ready while Kafka is away, and ready again without a new post once Kafka is back")
+    @Test("the intake is not ready while Kafka is away, and ready once Kafka is back, even without a new post")
     func readyAgain() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let clock = ManualClock()
@@ -134,7 +134,8 @@ struct NotificationIntakeTests {
             health.notes.contains { $0.contains("Kafka is out of reach") }
         }
         try await eventually("both are told") {
-            // A broker's answer that was under way restarts the time of the failure, so each look advances the clock.
+            // A broker's answer that was under way restarts the time since the failure, so each look advances the
+            // clock.
             clock.seconds.withLock { $0 += 6 }
             let unmet = health.unmet
             return unmet.contains { $0.contains("events cannot be published") }
@@ -147,7 +148,7 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("a late acknowledgement, after Apple was told to resend, makes the intake ready again")
+    @Test("an acknowledgement that comes after Apple was told to resend makes the intake ready again")
     func acknowledgedLate() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let clock = ManualClock()
@@ -168,14 +169,15 @@ struct NotificationIntakeTests {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let intake = try intake(cluster, properties: ["enable.idempotence": "true"])
         #expect(await take("test", intake) == .taken)
-        // Error 45, OUT_OF_ORDER_SEQUENCE_NUMBER, for the oldest unacknowledged batch is fatal to the producer.
+        // Error 45, OUT_OF_ORDER_SEQUENCE_NUMBER, is fatal to the producer if it concerns the oldest unacknowledged
+        // batch.
         cluster.pushRequestErrors(apiKey: 0, [45])
         #expect(await take("test 1", intake) == Self.notStored)
         try await eventually("a new producer takes its place") { await take("test 1", intake) == .taken }
         await intake.close()
     }
 
-    @Test("a notification posted a thousand times, eight at a time and signed anew, is one record")
+    @Test("a notification posted a thousand times, eight at a time and each time signed anew, is one record")
     func repeated() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let changes = ChangeSignal()
@@ -191,7 +193,7 @@ struct NotificationIntakeTests {
                 }
             }
         }
-        // The topic has one partition: once this later record is there, every earlier record is there too.
+        // The topic has one partition. Once this later record is there, every earlier record is there too.
         #expect(await take("purchase", intake) == .taken)
         try await changes.until("the last is in the topic") {
             collector.all(Self.topic).contains { $0.value == Array("purchase".utf8) }
@@ -206,7 +208,7 @@ struct NotificationIntakeTests {
 struct OncePostedTests {
     private struct Failure {}
 
-    @Test("a post that failed is stored at its next try, and with room for two posts the oldest is forgotten")
+    @Test("a failed post is stored when it is tried again, and a memory with room for two posts forgets the oldest")
     func memory() async {
         let posts = OncePosted<Failure>(maximum: 2)
         let stored = Mutex<[String]>([])

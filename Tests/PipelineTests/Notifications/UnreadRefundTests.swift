@@ -55,7 +55,7 @@ struct UnreadRefundTests {
             topicPartition: TopicPartition(topic: Self.topic, partition: 0), offset: 1,
             timestampMilliseconds: 1_795_168_000_000, key: nil, value: Array("refund".utf8))
         _ = try await worker.work(on: [record])
-        // If the worker took the refund, the ledger calls this second application a duplicate.
+        // The ledger calls this second application a duplicate if the worker applied the refund.
         let received = ReceivedNotice(
             StoreNotice(
                 RefundNotice(
@@ -64,7 +64,8 @@ struct UnreadRefundTests {
             topic: Self.topic, partition: 0, traceparent: nil, decidedAt: Self.refundedAt)
         let applied = try await ledger.apply([received], catalog: catalog).value.effects.first
         let isTaken = if case .applied(let effect)? = applied { effect == .duplicate } else { false }
-        // The broker has acknowledged a dead letter when the worker returns, but the collector may read it later.
+        // The broker has acknowledged a dead letter when the worker returns, but the collector may read the dead letter
+        // later.
         if !isTaken {
             try await changes.until("the dead letter is there") { collector.all(Sample.deadLetters).count == 1 }
         }
@@ -78,7 +79,7 @@ struct UnreadRefundTests {
     }
 
     @Test(
-        "a refund is taken from Apple's answer for its transaction where the app has API credentials",
+        "if the app has API credentials, the refund in Apple's answer for the transaction is applied",
         .timeLimit(.minutes(1)))
     func asked() async throws {
         let queries = InMemoryStoreQueries()
@@ -90,7 +91,7 @@ struct UnreadRefundTests {
     }
 
     @Test(
-        "a refund becomes a dead letter and is not taken where Apple is not asked or does not tell its percentage",
+        "a refund becomes a dead letter and is not applied if Apple is not asked or does not tell its percentage",
         .timeLimit(.minutes(1)))
     func notAsked() async throws {
         let answering = InMemoryStoreQueries()

@@ -13,7 +13,7 @@ struct UnreadableNotificationTests {
     private static let topic = "apple-notifications"
     private let place = TopicPartition(topic: topic, partition: 0)
 
-    /// A notification loop on a thread of its own.
+    /// A notification loop on its own thread.
     private final class Running: Sendable {
         let loop: BatchedTopicLoop
         let publisher: OutcomePublisher
@@ -60,7 +60,7 @@ struct UnreadableNotificationTests {
     }
 
     @Test(
-        "an unreadable batch becomes one dead letter with its offsets, and later records are taken",
+        "an unreadable batch becomes one dead letter with its offsets, and later records are applied",
         .timeLimit(.minutes(5)))
     func steppedOver() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1, Sample.outcomes: 1, Sample.deadLetters: 1])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-/// What a parked row keeps of Apple's answers to look-ups.
+/// Tests the answers to look-ups that a parked row keeps.
 extension FurtherQuestionTests {
     @Test("after parking, a purchase is judged by the looked-up facts, not by the receipt that lacks them")
     func parkedFacts() async throws {
@@ -24,7 +24,7 @@ extension FurtherQuestionTests {
         }
     }
 
-    @Test("look-ups that a row has kept for a day are made again")
+    @Test("the worker repeats look-ups that a row has kept for a day")
     func outdated() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -40,7 +40,7 @@ extension FurtherQuestionTests {
         }
     }
 
-    @Test("a parked submission asks the ledger again, because a hold may have ended without a grant")
+    @Test("the ledger is asked again about a parked submission, because a hold may have ended without a grant")
     func endedHold() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1", "2"))
@@ -60,7 +60,7 @@ extension FurtherQuestionTests {
         }
     }
 
-    @Test("a refund in Apple's present answer counts against an older look-up without it")
+    @Test("a refund in Apple's latest answer overrides an older look-up without the refund")
     func laterRefund() async throws {
         try await with { bench in
             var refunded = Self.purchase("1")

@@ -79,7 +79,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a receipt whose evidence the ledger kept is decided without a question")
+    @Test("a receipt whose evidence the ledger kept is decided without a question to Apple")
     func recalled() async throws {
         try await with { bench in
             guard case .genuine(let receipt) = Self.receipt("1", "2") else { return }
@@ -103,7 +103,7 @@ struct FurtherQuestionTests {
             bench.queries.fail(.transaction, .trouble(.init(.timeout)))
             try await bench.work(on: bench.item(ParkingBench.submission("r")))
             #expect(verdicts(bench).count == 7)
-            // The worker asked about one of the seven transactions twice.
+            // The worker asked twice about one of the seven transactions.
             #expect(bench.queries.questions(.transaction).count == 8)
             #expect(bench.apple.asked.count == 2)
         }
@@ -126,7 +126,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("refused credentials park the submission; an answer of another environment puts it back as trouble")
+    @Test("refused credentials park the submission, and an answer for another environment puts it back as trouble")
     func notAnswered() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -164,7 +164,7 @@ struct FurtherQuestionTests {
             try await bench.work(on: bench.item(wanting("gems")))
             #expect(verdicts(bench) == ["1": .grant(payload: nil), "11": .grant(payload: nil)])
             #expect(bench.queries.asked.count == 1)
-            // The kept evidence leaves out purchase 11: the same receipt may lead to another purchase tomorrow.
+            // The kept evidence leaves out purchase 11, because the same receipt may lead to another purchase tomorrow.
             let evidence = bench.ledger.decisions.first?.evidence
             #expect(evidence.map { $0.purchases.map(\.transactionID) } == ["1"])
         }
@@ -186,7 +186,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a submission whose account history is longer than one try reads waits with the reason long_history")
+    @Test("a submission whose account history is longer than one try can read waits with the reason long_history")
     func longHistory() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -203,7 +203,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a product missing in the receipt and the history, or without a history, is a product mismatch")
+    @Test("a product that is in neither receipt nor history, or without a history, is a product mismatch")
     func missing() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -263,7 +263,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("trouble with the account's history puts the submission back without a verdict")
+    @Test("after trouble with the account's history the submission is put back without a verdict")
     func troubledHistory() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))

@@ -69,7 +69,7 @@ struct GraceTests {
         return judged.first?.verdict
     }
 
-    @Test("an expired period is granted within a known grace period, and rejected without")
+    @Test("an expired period is granted within a known grace period, and rejected without a grace period")
     func known() async throws {
         let inGrace = try await verdict { $0.subscriptions.follow(Self.subscription($1, graceDays: 5)) }
         #expect(inGrace == .grant(payload: nil))

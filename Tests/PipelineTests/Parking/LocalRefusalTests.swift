@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Local refusals put to Apple")
+@Suite("Local refusals that the worker puts to Apple")
 struct LocalRefusalTests {
     private func with(
         perMinute: Int = 6_000, _ body: (ParkingBench) async throws -> Void
@@ -79,7 +79,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("a local refusal is not disputed where Apple refuses, fails, or names another app")
+    @Test("a local refusal is not disputed if Apple refuses the receipt too, fails, or names another app")
     func agreed() async throws {
         try await with { bench in
             let foreign = GenuineReceipt(
@@ -105,7 +105,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("of local refusals only plausible receipts are put to Apple, and one a minute at a limit of one")
+    @Test("of local refusals only plausible receipts are put to Apple, and at a limit of one only one a minute")
     func sampled() async throws {
         try await with(perMinute: 1) { bench in
             let jws = Submission(
@@ -154,7 +154,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("with local_refusals: ask, Apple's answer is the only decision")
+    @Test("with local_refusals: ask, Apple's answer makes the only decision")
     func askedFirst() async throws {
         try await with { bench in
             var app = ParkingBench.app

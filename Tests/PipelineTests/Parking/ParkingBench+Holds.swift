@@ -13,10 +13,10 @@ extension ParkingBench {
             var putBack: [Double] = []
             var released = 0
             var settled: [HoldDecision.Settled] = []
-            /// The results of the next looks for suspects, in order.
+            /// The results of the next searches for suspects, in order.
             var suspects: [Suspect] = []
             var forgiven: [StoreTransactionID] = []
-            /// The number of next calls of `keepHeld` that fail.
+            /// The number of calls of `keepHeld` that will fail.
             var failingKeeps = 0
             /// Whether the database refuses each end of a hold.
             var refusesEnds = false

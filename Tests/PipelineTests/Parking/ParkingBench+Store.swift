@@ -30,12 +30,12 @@ extension ParkingBench {
             var woken: [BundleID] = []
             var wokenReasons: [[ParkingReason]] = []
             var limits: [Int] = []
-            /// The results of the next looks for suspects, in order.
+            /// The results of the next searches for suspects, in order.
             var suspects: [Suspect] = []
             /// The accusations that workers wrote, in order.
             var accusations: [Accused] = []
             var refusesEnds = false
-            /// Whether each player has the most parked submissions that a player may have.
+            /// Whether each player already has the largest allowed number of parked submissions.
             var isFull = false
         }
 
@@ -48,7 +48,7 @@ extension ParkingBench {
         }
 
         var content: Content { state.value }
-        /// The apps whose submissions the worker woke at each end of Apple's trouble; nil for all apps.
+        /// The apps whose submissions the worker woke, for each end of Apple's trouble; nil for all apps.
         var wokenTroubled: [Set<BundleID>?] { troubled.value }
         func add(_ leased: LeasedSubmission...) { state.update { $0.due += leased } }
         func addSuspects(_ suspects: Suspect...) { state.update { $0.suspects += suspects } }

@@ -104,13 +104,13 @@ final class ParkingBench: Sendable {
             worker: heldWorker, failures: Failures(), logger: Logger(label: "holds") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// Closes the producer, whose thread ends only here.
+    /// Closes the producer. Nothing else ends the producer's thread.
     func close() {
         worker.publisher.close()
         cluster.close()
     }
 
-    /// Returns Base64 text that the worker takes for an app receipt.
+    /// Returns Base64 text that the worker reads as an app receipt.
     static func receipt(_ name: String) -> String {
         let head: [UInt8] = [0x30, 0x20, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
         return Base64.encode(head + Array(name.utf8))

@@ -6,9 +6,10 @@ import Testing
 
 @testable import Pipeline
 
-// Tests the rows of parked submissions: leased when due, woken when an app's credentials work again.
+// Tests the rows of parked submissions, which are leased when due, and woken when an app's credentials work again.
 extension ParkingTests {
-    @Test("due submissions with one proof are asked for once; decided rows are removed, and after trouble put back")
+    @Test(
+        "due submissions of one proof take one question; decided rows are removed, and after trouble rows are put back")
     func due() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -49,7 +50,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("a suspect is isolated, and accused only during the work; a set-aside submission is counted without a try")
+    @Test("a suspect is isolated, and accused only while at work; a set-aside submission is counted without a try")
     func suspects() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -73,7 +74,8 @@ extension ParkingTests {
             await loop.stop()
             #expect(bench.store.content.removed.sorted() == [1, 2, 3])
             #expect(beside.value == [1])
-            // The suspect waits for the ledger, Apple, the ledger again and Kafka. Between two waits it is at work.
+            // The suspect waits for the ledger, Apple, the ledger again and Kafka. Between two of these waits the
+            // suspect is at work.
             #expect(accusedWhenAsked.value == [false])
             let accusations = bench.store.content.accusations
             #expect(accusations.count >= 8 && accusations.allSatisfy { $0.offset == 1 })
@@ -83,7 +85,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("a suspect whose end the database refuses is forgiven")
+    @Test("a suspect is forgiven if the database refuses its end")
     func endRefused() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -100,7 +102,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("leased work has 20 of 100 slots while fresh work is in memory, and 50 otherwise")
+    @Test("leased work has 20 of 100 slots while memory has fresh work, and 50 otherwise")
     func slots() {
         let slots = WorkSlots(maximumInFlight: 2_000, appleConcurrency: 100)
         #expect(slots.roomForLeases == 50)
@@ -113,7 +115,7 @@ extension ParkingTests {
         #expect(WorkSlots(maximumInFlight: 1, appleConcurrency: 1).maximumLeased == 1)
     }
 
-    @Test("a blocked app's submission is parked after two tries, and the app's first answer wakes its others once")
+    @Test("a blocked app's submission is parked after two tries, and the app's first answer wakes the parked ones once")
     func blocked() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             bench.apple.answer(.blocked(.sharedSecret))
@@ -129,7 +131,9 @@ extension ParkingTests {
         }
     }
 
-    @Test("an app is woken at its first answer after a blockage, and again only after the minimum interval")
+    @Test(
+        "an app's submissions are woken at its first answer after a blockage, and again only after the minimum interval"
+    )
     func wakes() {
         let apps = BlockedApps()
         let one = BlockedApps.Credentials(bundleID: "a", areForReceipts: true)
@@ -142,7 +146,7 @@ extension ParkingTests {
         #expect(apps.noteAnswer(one, wasBlocked: true, now: PipelineLimits.wakeSeconds))
     }
 
-    @Test("no leases are allowed until the database's losses are known, and again after each restart")
+    @Test("no row is leased until the database's losses are known, and after each restart until they are known again")
     func unknownLosses() {
         let leases = LeaseGate()
         let assignment = PartitionAssignment(
@@ -152,7 +156,7 @@ extension ParkingTests {
         #expect(leases.isOpen)
         assignment.restart("the database fell back")
         #expect(!leases.isOpen)
-        // Another partition of the same assignment reports that its losses are known.
+        // Another partition of the same assignment knows its losses.
         assignment.lossesAreKnown()
         #expect(!leases.isOpen)
         _ = assignment.takeRestartReason()

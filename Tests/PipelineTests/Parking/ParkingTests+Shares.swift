@@ -32,7 +32,7 @@ extension ParkingTests {
                 }
             }
             for _ in 0..<4 { bench.parking.slots.waitingBehindOthers(of: "player-1", bytes: 0) }
-            // These four wait behind a submission of player 2 that is at its first try.
+            // These four submissions wait behind a submission of player 2 that is at its first try.
             for _ in 0..<4 { bench.parking.slots.waitingBehindOthers(of: "player-2", bytes: 0) }
             #expect(bench.parking.slots.held.records == 0)
             #expect(!isParked())
@@ -47,7 +47,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("the wait behind a failing submission of the same player counts: the next is parked after one try")
+    @Test("a failing submission's wait behind its player's other submissions counts, and parks it after one try")
     func failsBehindOthers() async throws {
         try await with(ParkingBench(retry: RetryDelay(initialSeconds: 0.001), parkAfterSeconds: 30)) { bench in
             let item = bench.item(ParkingBench.submission("a"))
@@ -68,7 +68,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("an answer after trouble wakes parked submissions of its app; the end of an outage those of all apps")
+    @Test("an answer after trouble wakes its app's parked submissions, and the end of an outage wakes all apps'")
     func recovery() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             let source = bench.parkedSource()

@@ -44,7 +44,8 @@ struct ParkingTests {
         }
     }
 
-    @Test("a submission whose predecessor was given up for the next owner of the partition is not decided before it")
+    @Test(
+        "if the next owner will decide a player's earlier submission, this worker does not decide the later submission")
     func givenUpInOrder() async throws {
         try await with(ParkingBench()) { bench in
             bench.apple.answer(ParkingBench.genuine)
@@ -71,7 +72,7 @@ struct ParkingTests {
     }
 
     @Test(
-        "an isolated submission that Apple keeps failing is parked at its second failure, in an outage at its first",
+        "an isolated submission that Apple keeps failing is parked at its second failure, or in an outage at its first",
         arguments: [false, true])
     func isolatedFailure(inOutage: Bool) async throws {
         let retry = RetryDelay(initialSeconds: 0, doubtSeconds: 0)
@@ -133,7 +134,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a redelivered record of a parked submission asks Apple nothing and is not parked again")
+    @Test("for a redelivered record of a parked submission, the worker neither asks Apple nor parks again")
     func redelivered() async throws {
         try await with(ParkingBench()) { bench in
             bench.ledger.recollect(.parked)
@@ -146,7 +147,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a redelivered record keeps its first answer, although it would be rejected or parked today")
+    @Test("a redelivered record keeps its first answer, even if it would be rejected or parked today")
     func answeredBefore() async throws {
         try await with(ParkingBench()) { bench in
             bench.ledger.recollect(.answered([Sample.event(1)]))
@@ -163,7 +164,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a player's submission without a place is parked, due at once, and another player's still gets a place")
+    @Test("a player's submission without a place is parked and due at once, while another player's gets a place")
     func playerShare() async throws {
         try await with(ParkingBench()) { bench in
             let tickets = (0..<40).map { _ in bench.worker.enterLane(of: "hog") }
@@ -198,7 +199,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a submission beyond the parking limit is answered too_many_waiting, tried or without a place in memory")
+    @Test("a submission beyond the parking limit is rejected as too_many_waiting, whether or not it was tried")
     func tooManyWaiting() async throws {
         try await with(ParkingBench()) { bench in
             bench.store.fill()
@@ -212,7 +213,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a try counts as a retry after a failed request or parking, but not after a request that was never sent")
+    @Test("a try after a failed request or after parking counts as a retry, and after a request never sent it does not")
     func kinds() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             let retries = Shared<[Bool]>([])
@@ -238,7 +239,7 @@ struct ParkingTests {
             bench.apple.answer(.trouble(.init(.timeout)), ParkingBench.genuine)
             try await bench.work(on: bench.item(ParkingBench.submission("b"), offset: 2))
             #expect(bench.store.content.parked.count == 1)
-            // Submission "b" has given its place among the retries back.
+            // Submission "b" has freed its place among the retries.
             #expect(bench.parking.slots.beginRetrying())
         }
     }
@@ -281,7 +282,7 @@ struct ParkingTests {
         #expect(abs(retries.history.waitedSeconds - first - second / 2) < 1e-9)
     }
 
-    @Test("a locally refused submission is counted as junk, a granted purchase as other")
+    @Test("a locally refused submission counts as junk, and a granted purchase as other")
     func classes() async throws {
         try await with(ParkingBench()) { bench in
             let junk = Submission(

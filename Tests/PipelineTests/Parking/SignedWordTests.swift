@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Proven proofs without an answer from Apple on their purchase")
+@Suite("Proven proofs on whose purchase Apple gives no answer")
 struct SignedWordTests {
     private static let receipt = Submission.Proof.receipt(ParkingBench.receipt("r"))
     private static let transaction = Submission.Proof.signedTransaction("a.b.c")

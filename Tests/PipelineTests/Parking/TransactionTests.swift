@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Proofs that the App Store Server API is asked about")
+@Suite("Proofs for the App Store Server API")
 struct TransactionTests {
     private static let purchasedAt = Timestamp(milliseconds: 1_795_167_000_000)
 
@@ -43,7 +43,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a bare transaction id is granted where the tokens are equal, and its evidence is kept only then")
+    @Test("a bare transaction id is granted if the tokens are equal, and only then is its evidence kept")
     func bareID() async throws {
         try await with { bench in
             bench.apple.answer(.genuine(genuine(token: "t")))
@@ -60,7 +60,8 @@ struct TransactionTests {
         }
     }
 
-    @Test("an old signed transaction is judged by Apple's current answer, a fresh signed transaction by itself")
+    @Test(
+        "an old signed transaction is judged by Apple's current answer, a fresh signed transaction by its own content")
     func signedTransaction() async throws {
         try await with { bench in
             var content = ProofContent(
@@ -81,7 +82,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("an unproven signed transaction is asked for, and rejected without the purchase's token, like a bare id")
+    @Test("an unproven signed transaction needs Apple's answer and the purchase's token, like a bare id")
     func notProvable() async throws {
         try await with { bench in
             let content = ProofContent(
@@ -117,7 +118,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("trouble between tries does not count as a doubt, and a late genuine answer is granted")
+    @Test("trouble between tries does not count as a doubt, and a genuine answer that comes late is granted")
     func lateAnswer() async throws {
         try await with { bench in
             let submission = submission(.transactionID("1000"), token: "t")
@@ -134,7 +135,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("refused API credentials park transactions, not receipts, and only a transaction's answer wakes them")
+    @Test("refused API credentials park transactions and not receipts, and only a transaction's answer wakes them")
     func credentials() async throws {
         try await with { bench in
             bench.apple.answer(.blocked(.serverAPI))

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Attempt at a batch")
+@Suite("An attempt at a batch")
 struct BatchAttemptTests {
     @Test("a task past its deadline is cancelled, and its batch does not succeed", .timeLimit(.minutes(1)))
     func cancelled() async throws {
         let ended = AsyncStream<Bool>.makeStream()
         let isDone = try await blocking {
             let result = BatchAttempt.run(until: WallClock.monotonicSeconds, mayWait: { true }) {
-                // The task stands for a publication, which ends only when it is cancelled.
+                // The task stands for a publication that ends only when it is cancelled.
                 while !Task.isCancelled { try? await Task.sleep(for: .seconds(60)) }
                 ended.continuation.yield(Task.isCancelled)
                 throw Abandoned()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Crash history")
 struct CrashHistoryTests {
-    /// Returns the history that the next owner reads from the metadata, with its own start added.
+    /// Returns the history that the next owner reads from the metadata, with that owner's start added.
     private func next(_ history: CrashHistory, departures: Int64? = nil) -> CrashHistory {
         var next = CrashHistory(metadata: history.metadata)
         next.begin(departures: departures)
@@ -24,7 +24,7 @@ struct CrashHistoryTests {
         #expect(history.mode == .isolated(remaining: CrashHistory.isolatedRecords))
     }
 
-    @Test("ten owners that leave in order count as no death")
+    @Test("if ten owners leave in order, no death is counted")
     func order() {
         var history = CrashHistory()
         for _ in 0..<10 {
@@ -35,7 +35,7 @@ struct CrashHistoryTests {
         }
     }
 
-    @Test("a record is poison only after enough deaths in isolation; other deaths and departures do not count")
+    @Test("only enough deaths in isolation make a record poison, and other deaths and departures do not count")
     func poison() {
         var history = CrashHistory()
         for _ in 0..<4 { history = next(history) }
@@ -79,7 +79,7 @@ struct CrashHistoryTests {
         #expect(history.suspect?.offset == 58 && history.suspect?.deaths == 1)
     }
 
-    @Test("a suspect before the database's checkpoint is acquitted")
+    @Test("a suspect below the database's checkpoint is no longer suspected")
     func acquitted() {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history.begin(departures: nil) }
@@ -105,25 +105,25 @@ struct CrashHistoryTests {
         let after = next(history, departures: 5)
         #expect(after.suspect?.deaths == 0 && after.suspect?.isAtWork == false)
         #expect(after.starts == history.starts && after.remaining == history.remaining)
-        // The next owner dies: the database has counted no further departure.
+        // The next owner dies. The database has counted no further departure.
         var named = after
         named.isolate(57)
         #expect(next(named, departures: 5).suspect?.deaths == 1)
-        // The history counts a departure once that Kafka and the database both know.
+        // Once Kafka and the database both know a departure, the history counts the departure only once.
         var left = next(named, departures: 5)
         left.leave(departures: 6)
         #expect(next(left, departures: 6).starts == left.starts + 1)
         #expect(next(left, departures: 6).suspect?.deaths == 1)
     }
 
-    @Test("a death counts until the database shows that its owner departed")
+    @Test("a death counts unless the database shows that the owner departed")
     func unanswered() {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history = next(history, departures: 4) }
         history.isolate(57)
         #expect(next(history).suspect?.deaths == 1)
         #expect(next(history, departures: 5).suspect?.deaths == 0)
-        // A database that fell back has forgotten departures, so a lower count excuses no death.
+        // A database that fell back has lost departures, so a lower count excuses no death.
         #expect(next(history, departures: 3).suspect?.deaths == 1)
     }
 

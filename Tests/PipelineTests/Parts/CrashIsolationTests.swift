@@ -41,11 +41,11 @@ struct CrashIsolationTests {
         #expect(isolation.admission(to: first, awaitsProgress: true) == .isolated(pending: 64))
         #expect(isolation.admission(to: second, awaitsProgress: true) == .isolated(pending: 0))
         #expect(isolation.update() == nil)
-        // The healthy partition waits until the other partition ends its isolation.
+        // The healthy partition waits until the other partition's isolation ends.
         #expect(isolation.next(among: [candidate(5, of: second)], now: 0) == nil)
     }
 
-    @Test("a record begins once Kafka stored its name, and a failed store is retried after a second")
+    @Test("a record begins once Kafka has stored its name, and a failed store is retried after a second")
     func naming() {
         var isolation = isolating()
         let action = isolation.next(among: [candidate(5)], now: 10)
@@ -55,7 +55,7 @@ struct CrashIsolationTests {
         }
         #expect(CrashHistory(metadata: metadata).suspect?.offset == 5)
         #expect(CrashHistory(metadata: metadata).suspect?.isAtWork == true)
-        // Kafka has not stored the name yet, so no record is in flight.
+        // Kafka has not stored the record's name yet, so no record is in flight.
         #expect(!isolation.hasSuspectAtWork)
         #expect(isolation.next(among: [candidate(5)], now: 10.9) == nil)
         #expect(isolation.next(among: [candidate(5)], now: 11) == action)
@@ -104,7 +104,7 @@ struct CrashIsolationTests {
         #expect(fourth.suspectAtWork?.isPoison == false)
     }
 
-    @Test("a waiting record is not accused once Kafka stored so, and is accused again once it is back at work")
+    @Test("a waiting record is not accused once Kafka has stored this, and is accused again once it is back at work")
     func waiting() {
         var isolation = isolating()
         #expect(isolation.metadata(ofSuspectAtWork: false) == nil)
@@ -116,7 +116,7 @@ struct CrashIsolationTests {
             #expect(told?.partition == first)
             let suspect = CrashHistory(metadata: told?.metadata ?? "").suspect
             #expect(suspect?.offset == 5 && suspect?.isAtWork == isAtWork)
-            // The earlier accusation counts until Kafka has the new one.
+            // The earlier accusation counts until Kafka has the new accusation.
             #expect(isolation.hasSuspectAtWork != isAtWork)
             isolation.suspectIs(atWork: isAtWork)
             #expect(isolation.hasSuspectAtWork == isAtWork && isolation.hasWaitingSuspect != isAtWork)
@@ -125,7 +125,7 @@ struct CrashIsolationTests {
     }
 
     @Test(
-        "isolation ends for a partition without records: at its end at once, else after ten seconds",
+        "isolation ends for a partition without records, at the log's end at once, otherwise after ten seconds",
         arguments: [true, false])
     func idle(isAtEnd: Bool) {
         var isolation = isolating()
@@ -156,7 +156,7 @@ struct CrashIsolationTests {
         #expect(isolation.metadata(of: first, hasMoved: false).isEmpty)
     }
 
-    @Test("progress empties the metadata for the next owner, except while records are left to isolate")
+    @Test("progress empties the metadata for the next owner, unless records are left to isolate")
     func told() {
         var isolation = isolating()
         isolation.assigned(second, metadata: "", departures: 0)
@@ -180,7 +180,7 @@ struct CrashIsolationTests {
         #expect(done == nil && decided.history(of: first)?.suspect == nil)
         let died = isolation.prepared(first, departures: 4, decidedBefore: 7)
         #expect(died?.offset == 7 && died?.deaths == 2)
-        // A second call counts no death twice.
+        // A second call does not count the same death again.
         #expect(isolation.prepared(first, departures: 4, decidedBefore: 7)?.deaths == 2)
     }
 }

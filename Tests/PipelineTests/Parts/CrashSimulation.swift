@@ -5,7 +5,7 @@ import TestSupport
 @testable import Pipeline
 
 /// A simulation of processes, one after the other, that die of poison records or because operators kill them. Kafka's
-/// commits and the database's checkpoints outlive each process. The simulation runs in one thread, and a seed decides
+/// commits and the database's checkpoints survive each process. The simulation runs in one thread, and a seed decides
 /// each step. Isolation, gate and progress are the real types.
 struct CrashSimulation {
     struct Fault: Error, CustomStringConvertible {
@@ -17,7 +17,7 @@ struct CrashSimulation {
         let offset: Int64
     }
 
-    /// The state that outlives a process.
+    /// The state that survives a process.
     private struct Stored {
         var committed: CommitMark?
         var row: OffsetCheckpoint?
@@ -64,7 +64,7 @@ struct CrashSimulation {
         for partition in logs.keys { stored[partition] = Stored() }
     }
 
-    /// Lets operators and poison kill processes for a while, then only poison until all records are done.
+    /// Lets operators and poison kill processes for a while. After that only poison kills, until all records are done.
     mutating func run() throws {
         start()
         for _ in 0..<random.below(400) { try step(isTroubled: true) }
@@ -251,7 +251,7 @@ struct CrashSimulation {
         }
     }
 
-    /// Lets the isolated record begin to wait, or go back to work.
+    /// Lets the isolated record begin to wait, or return to work.
     private mutating func changeAccusation() {
         let isAtWork = random.chance(50)
         // One in ten of the commits that name the isolated record fails.
@@ -273,7 +273,7 @@ struct CrashSimulation {
         }
     }
 
-    /// Stops the process in order. The database always counts the departure; Kafka stores the departure in some cases.
+    /// Stops the process in order. The database always counts the departure. Kafka stores the departure in some cases.
     private mutating func leave() {
         for partition in partitions {
             stored[partition]?.departures += 1

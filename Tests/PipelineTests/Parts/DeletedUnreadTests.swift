@@ -16,7 +16,7 @@ struct DeletedUnreadTests {
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [10], earliest: nil) == 10...49)
         // Offsets 10 and 11 are transaction markers before the deleted records.
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [12], earliest: -1) == 12...49)
-        // The first reset belongs to an earlier gap, the second to a later gap.
+        // The first reset belongs to an earlier gap. The second reset belongs to a later gap.
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [9], earliest: -1) == nil)
         #expect(DeletedUnread.lost(from: 10, to: 12, resets: [20], earliest: -1) == nil)
     }

@@ -15,7 +15,7 @@ struct DeliveryCountTests {
         #expect(failures.mapValues(\.code) == [1: 10, 2: 29])
     }
 
-    @Test("reports from many threads while someone waits are all counted")
+    @Test("reports from many threads are all counted while a task waits for them")
     func concurrent() async {
         for _ in 0..<500 {
             let count = DeliveryCount(expected: 8)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Inbox")
 struct InboxTests {
-    @Test("messages are taken in order and once")
+    @Test("each message is read once, in order")
     func order() {
         let inbox = Inbox()
         let items = (0..<5).map { Sample.inFlight(offset: $0) }
@@ -20,7 +20,7 @@ struct InboxTests {
         #expect(inbox.take().isEmpty)
     }
 
-    @Test("a waiting reader is woken, and no message of many writers is lost")
+    @Test("a waiting reader is woken, and no message is lost among many writers")
     func concurrent() async throws {
         let inbox = Inbox()
         async let taken = blocking {

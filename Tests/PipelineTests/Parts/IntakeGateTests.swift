@@ -19,7 +19,7 @@ struct IntakeGateTests {
         return gate
     }
 
-    @Test("a full window stops polling for a second, then pauses, and goes on at half")
+    @Test("a full window stops polling for a second, then pauses partitions, and resumes at half")
     func full() {
         var gate = gate()
         for offset in 0..<4 {
@@ -44,7 +44,7 @@ struct IntakeGateTests {
         #expect(!gate.isPaused && gate.turn(now: 3) == .poll)
     }
 
-    @Test("a window that was full for less than a second goes on at once, and its next second counts anew")
+    @Test("a window that was full for less than a second resumes at once, and its next full second counts anew")
     func brief() {
         var gate = gate(1)
         _ = gate.take(record(0), .unlimited)
@@ -56,7 +56,7 @@ struct IntakeGateTests {
         #expect(gate.turn(now: 2.4) == .wait)
     }
 
-    @Test("a partition that has not fetched is not paused, and its first record waits outside the window")
+    @Test("a partition without a fetched record is not paused, and its first record waits outside the window")
     func late() {
         var gate = gate(2)
         _ = gate.take(record(0), .unlimited)
@@ -75,7 +75,7 @@ struct IntakeGateTests {
         #expect(gate.next(of: second) == 8)
     }
 
-    @Test("with more deferred records than places, the other partitions stay paused until a place is free")
+    @Test("if more records wait outside the window than places are free, the other partitions stay paused")
     func places() {
         var gate = gate(1)
         gate.paused([])
@@ -91,7 +91,7 @@ struct IntakeGateTests {
         #expect(gate.resume().count == 1)
     }
 
-    @Test("no record begins before its partition is prepared and its start committed, in either order")
+    @Test("no record begins until its partition is prepared and its start is committed, in either order")
     func prerequisites() {
         for order in [[IntakeGate.Prerequisite.preparation, .startCommit], [.startCommit, .preparation]] {
             var gate = gate(waitingFor: [.preparation, .startCommit])
@@ -104,7 +104,7 @@ struct IntakeGateTests {
             #expect(gate.admitPending(of: first, .unlimited).isEmpty)
             gate.fulfil(order[1], of: first)
             #expect(gate.firstPending(of: first) == 0)
-            // The record waits behind the two pending records, so that the order stays.
+            // The record waits behind the two pending records, to keep the order.
             let taken = gate.take(record(2), .unlimited)
             #expect(taken == .pending)
             #expect(gate.admitPending(of: first, .unlimited).map(\.offset) == [0, 1, 2])
@@ -112,7 +112,7 @@ struct IntakeGateTests {
         }
     }
 
-    @Test("a closing partition begins no record, and its waiting records give their places back")
+    @Test("a closing partition begins no record, and its waiting records free their places")
     func closed() {
         var gate = gate(waitingFor: [.preparation])
         _ = gate.take(record(0), .unlimited)
@@ -141,7 +141,7 @@ struct IntakeGateTests {
         #expect(gate.backlogged == [first] && gate.pausable.isEmpty)
         let early = gate.mayResumeBacklogged(first, .first(2))
         #expect(!early)
-        // The partition made progress, so the gate admits records without a limit.
+        // The partition has made progress, so the gate admits records without a limit.
         #expect(gate.admitPending(of: first, .unlimited).count == 2)
         let late = gate.mayResumeBacklogged(first, .unlimited)
         #expect(late)
@@ -149,7 +149,7 @@ struct IntakeGateTests {
         #expect(gate.pausable == [first])
     }
 
-    @Test("a partition with a backlog resumes with the others when all are paused")
+    @Test("if all partitions are paused, a partition with a backlog resumes together with the other partitions")
     func together() {
         var gate = gate(1)
         _ = gate.take(record(0), .isolated(pending: 0))
@@ -162,7 +162,7 @@ struct IntakeGateTests {
         #expect(gate.resume() == [first])
     }
 
-    @Test("in isolation a record begins only when it is admitted by itself")
+    @Test("in isolation a record begins only when it is admitted alone")
     func isolated() {
         var gate = gate()
         for offset in 0..<2 {
@@ -176,7 +176,7 @@ struct IntakeGateTests {
         #expect(gate.admitPending(of: first, .isolated(pending: 2)).isEmpty)
     }
 
-    @Test("librdkafka is asked once per record to fetch on, and not for a paused partition")
+    @Test("the gate asks librdkafka once per record to continue fetching, and not for a paused partition")
     func starving() {
         var gate = gate()
         #expect(gate.takeStarving().isEmpty)

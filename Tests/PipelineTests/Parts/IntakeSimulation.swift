@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import Pipeline
 
-/// A simulation of a window, of partitions that come and go, and of a broker that gives records of partitions that are
-/// not paused. The simulation runs in one thread, and a seed decides each step. The gate is the real type.
+/// A simulation of a window, of partitions that come and go, and of a broker that delivers records of partitions that
+/// are not paused. The simulation runs in one thread, and a seed decides each step. The gate is the real type.
 struct IntakeSimulation {
     struct Fault: Error, CustomStringConvertible {
         let description: String
@@ -116,7 +116,7 @@ struct IntakeSimulation {
     private mutating func resume() throws {
         var resumable = gate.resume()
         for partition in names { try admitPending(of: partition) }
-        // librdkafka resumes no partition in one call of ten.
+        // In one call of ten, librdkafka resumes no partition.
         if random.chance(10) { resumable = [] }
         for partition in resumable { partitions[partition]?.isPaused = false }
         gate.resumed(resumable)

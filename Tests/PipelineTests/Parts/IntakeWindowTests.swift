@@ -19,7 +19,7 @@ struct IntakeWindowTests {
         #expect(window.mayResume(beside: WorkSlots.Places()))
     }
 
-    @Test("retrying records do not count for the resume: half of the other places must be free")
+    @Test("retrying records do not count for resuming: the window resumes when half of the other places are free")
     func beside() {
         var window = IntakeWindow(maximumRecords: 40)
         for _ in 0..<40 { window.admit(bytes: 1) }

@@ -9,14 +9,14 @@ struct IsolationTurnTests {
     private let notifications = IsolationTurn.Member.topic("notifications")
     private let accounts = IsolationTurn.Member.topic("accounts")
 
-    @Test("members work side by side while nobody isolates")
+    @Test("members work side by side while no member isolates a record")
     func together() {
         let turn = IsolationTurn()
         #expect(turn.begin(notifications) && turn.begin(accounts))
         #expect(!turn.isWanted(byOthersThan: .submissions))
     }
 
-    @Test("the turn comes once the others' work has ended, and no work begins meanwhile")
+    @Test("a member's turn comes once the other members' work has ended, and no work begins until then")
     func exclusive() {
         let turn = IsolationTurn()
         #expect(turn.begin(accounts))
@@ -45,7 +45,7 @@ struct IsolationTurnTests {
         #expect(!turn.take(notifications) && turn.take(.submissions))
     }
 
-    @Test("a member that gives up its request for the turn does not stop the others")
+    @Test("a member that gives up its request for the turn does not block the other members")
     func givesUp() {
         let gauge = Gauge()
         let turn = IsolationTurn(gauge: gauge)

@@ -15,12 +15,12 @@ struct KafkaFoldTests {
         sayings.allSatisfy { if case .debug = $0 { true } else { false } }
     }
 
-    @Test("trouble is one line at its start, one a minute while it lasts, and one when all clients are answered again")
+    @Test("trouble is logged at its start, once a minute while it lasts, and once when all clients have answers again")
     func folded() {
         var fold = KafkaFold()
         let refused = KafkaTrouble(kind: .transport, broker: "b:1", words: "refused")
         #expect(fold.hear(fail("refused"), from: 1, now: 100) == [.trouble(refused, secondsSince: 0)])
-        // The failure's echo as an event, the same failure of another client, and a repetition become debug lines.
+        // Three lines become debug lines: the same failure as an event, of another client, and repeated.
         let event = KafkaLogLine(
             level: 3, facility: "ERROR", message: "_TRANSPORT (-195): plaintext://b:1/bootstrap: refused", code: -195)
         let down = KafkaLogLine(
@@ -39,7 +39,7 @@ struct KafkaFoldTests {
         #expect(fold.hear(fail("refused"), from: 1, now: 232) == [.trouble(refused, secondsSince: 0)])
     }
 
-    @Test("closing a client drops its trouble; the trouble of other clients lasts until each is answered or closed")
+    @Test("closing a client ends its trouble, and other clients' trouble lasts until each is answered or closed")
     func closed() {
         var fold = KafkaFold()
         let (first, second) = (fold.join(), fold.join())
@@ -55,7 +55,7 @@ struct KafkaFoldTests {
         #expect(fold.hear(fail("refused"), from: fold.join(), now: 50) == [.trouble(refused, secondsSince: 0)])
     }
 
-    @Test("a recovery that the process' own failures report is not logged again from librdkafka")
+    @Test("a recovery that the process logs itself is not logged again for librdkafka")
     func backOnce() {
         for (before, after) in [((0, 0), (1, 0)), ((1, 0), (1, 1)), ((3, 3), (4, 4))] {
             var fold = KafkaFold()
@@ -68,7 +68,7 @@ struct KafkaFoldTests {
         #expect(alone.hear(answer, from: 1, told: (2, 2), now: 30) == [.debug(answer), .recovered(seconds: 30)])
     }
 
-    @Test("a librdkafka line repeated for many partitions is logged once a minute with its count")
+    @Test("a librdkafka line that repeats for many partitions is logged once a minute with its count")
     func repeated() {
         var fold = KafkaFold()
         func line(_ partition: Int) -> KafkaLogLine {
@@ -82,7 +82,7 @@ struct KafkaFoldTests {
         #expect(fold.hear(other, from: 1, now: 61) == [.other(other, leftOut: 0)])
     }
 
-    @Test("a refused password is logged at once, and the disconnect after it does not replace it")
+    @Test("a refused password is logged at once, and the disconnect after it does not replace this line")
     func telling() {
         var fold = KafkaFold()
         _ = fold.hear(fail("Disconnected"), from: 1, now: 0)
@@ -93,7 +93,7 @@ struct KafkaFoldTests {
         #expect(fold.trouble == password)
     }
 
-    @Test("other errors of librdkafka are passed on, and its notices are not")
+    @Test("other errors of librdkafka are logged, and its notices are not")
     func others() {
         var fold = KafkaFold()
         let fatal = KafkaLogLine(level: 2, facility: "ERROR", message: "_FATAL (-150): fenced", code: -150)

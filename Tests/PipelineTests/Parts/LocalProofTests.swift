@@ -65,7 +65,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("a proven transaction is settled from its own payload, without Apple")
+    @Test("a proven transaction is settled from its own payload, without a question to Apple")
     func signedTransaction() async throws {
         try await with { bench in
             let submission = submission("t")
@@ -83,7 +83,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("a signed transaction that is not provable is parked without asking Apple where credentials are missing")
+    @Test("a signed transaction that is not provable is parked without a question to Apple if credentials are missing")
     func notProvable() async throws {
         try await with { bench in
             let submission = submission("t")
@@ -110,7 +110,8 @@ struct LocalProofTests {
         }
     }
 
-    @Test("under local verification a proven receipt is decided without Apple; Apple is asked about other receipts")
+    @Test(
+        "under local verification a proven receipt is decided without Apple, and the worker asks about other receipts")
     func localVerification() async throws {
         try await with { bench in
             var app = ParkingBench.app
@@ -127,7 +128,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("a proven receipt whose purchases the ledger has kept is decided without Apple")
+    @Test("a proven receipt whose purchases the ledger has stored is decided without Apple")
     func recall() async throws {
         try await with { bench in
             let submission = ParkingBench.submission("r")
@@ -143,7 +144,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("a proven signature from the future shows that the host's clock is behind; an unproven signature does not")
+    @Test("a proven signature from the future shows that the host's clock is slow, and an unproven signature does not")
     func futureProof() async throws {
         try await with { bench in
             var future = Self.content
@@ -161,7 +162,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("Apple's answer is kept where the proof is not proven, or the answer has more purchases than the proof")
+    @Test("Apple's answer is kept if the proof is not proven, or if the answer has more purchases than the proof")
     func remembered() async throws {
         try await with { bench in
             let more = StorePurchase(
@@ -187,7 +188,9 @@ struct LocalProofTests {
         }
     }
 
-    @Test("several players' transaction ids, not one player's, mark an app without credentials as misconfigured")
+    @Test(
+        "if several players send transaction ids, an app without credentials counts as misconfigured; one is not enough"
+    )
     func missingCredentials() async throws {
         try await with { bench in
             let gauge = bench.metrics.misconfigured.with(ParkingBench.bundle.text)

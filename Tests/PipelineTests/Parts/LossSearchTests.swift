@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Search for partitions whose decisions the database lost")
 struct LossSearchTests {
-    @Test("a partition whose checkpoint is behind Kafka's offset is lost; a partition without a checkpoint is not")
+    @Test("a partition counts as lost if its checkpoint is behind Kafka's offset, and not if it has no checkpoint")
     func lost() {
         func checkpoint(_ offset: Int64) -> OffsetCheckpoint {
             OffsetCheckpoint(nextOffset: offset, writer: 1, version: 1)

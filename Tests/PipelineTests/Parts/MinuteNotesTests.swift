@@ -4,7 +4,7 @@ import Testing
 
 @Suite("One line a minute")
 struct MinuteNotesTests {
-    @Test("the first note of a kind is logged at once, later notes after a minute with their count")
+    @Test("the first note of a kind is logged at once, and later notes after a minute with their count")
     func folds() {
         var notes = MinuteNotes()
         #expect(notes.note("a", now: 0) == MinuteNotes.Line(kind: "a", count: 1))

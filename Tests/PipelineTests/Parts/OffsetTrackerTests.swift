@@ -5,13 +5,13 @@ import Testing
 
 @Suite("Offset tracker")
 struct OffsetTrackerTests {
-    @Test("nothing is committable before anything was admitted")
+    @Test("no offset is committable before a record was admitted")
     func empty() {
         #expect(OffsetTracker().committable == nil)
         #expect(OffsetTracker().count == 0)
     }
 
-    @Test("the contiguous prefix of finished records is committable, whatever finishes behind it")
+    @Test("the contiguous prefix of finished records is committable, whichever records finish behind it")
     func prefix() {
         var tracker = OffsetTracker()
         for offset in Int64(10)...14 { tracker.admit(offset) }
@@ -41,7 +41,7 @@ struct OffsetTrackerTests {
         #expect(tracker.committable == 101)
     }
 
-    @Test("finishing an offset that was never admitted, or twice, changes nothing")
+    @Test("finishing an offset that was never admitted, or finishing it twice, changes nothing")
     func unknown() {
         var tracker = OffsetTracker()
         tracker.finish(5)
@@ -84,7 +84,7 @@ struct OffsetTrackerTests {
         }
     }
 
-    @Test("once a blocked head is finished, all records behind it are committable and released")
+    @Test("once a blocking first record is finished, all finished records behind it are committable and released")
     func headBlocks() {
         var tracker = OffsetTracker()
         for offset in Int64(0)..<50_000 { tracker.admit(offset) }

@@ -8,7 +8,7 @@ import Testing
 @Suite("The headers of an event's record")
 struct OutcomeHeadersTests {
     @Test(
-        "an event's headers are CloudEvents in binary mode, with traceparent and period where there are any",
+        "an event's headers are CloudEvents in binary mode, with traceparent and period if the event has them",
         arguments: OutcomeEvent.Kind.allCases)
     func headers(kind: OutcomeEvent.Kind) {
         var event = OutcomeEvent(

@@ -28,7 +28,7 @@ struct OutcomePublisherTests {
         var settings = PipelineBench.settings(cluster)
         for (name, value) in properties { settings.producerProperties[name] = value }
         let log = log
-        // The clock stands still, so that the number of warnings does not depend on the machine's speed.
+        // The clock stands still. The number of warnings therefore does not depend on the machine's speed.
         return try OutcomePublisher(
             settings: settings, health: health, logger: Logger(label: "test") { _ in log }, now: { 0 })
     }
@@ -66,7 +66,7 @@ struct OutcomePublisherTests {
         try await read(Sample.outcomes).map { $0.text.replacing(" ", with: "") }
     }
 
-    @Test("a death behind the acknowledgement of an answer does not count against the suspect")
+    @Test("a death while a suspect's answer waits for its acknowledgement does not count against the suspect")
     func answersOfSuspects() async throws {
         let publisher = try publisher()
         let changes = AsyncStream<Bool>.makeStream()
@@ -84,13 +84,13 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("events are tried again in order until the broker takes them")
+    @Test("events are retried in order until the broker stores them")
     func retried() async throws {
         let publisher = try publisher()
-        // TOPIC_AUTHORIZATION_FAILED: librdkafka does not retry it.
+        // librdkafka does not retry after TOPIC_AUTHORIZATION_FAILED.
         cluster.pushRequestErrors(apiKey: Self.produce, [29, 29])
         try await publisher.publish((0..<5).map { Sample.event($0) }, traceparent: nil)
-        // A second request of the first try may have stored some of these events before them.
+        // A second request of the first try may have stored some of these events already.
         #expect(try await published().suffix(5) == ["0", "1", "2", "3", "4"])
         cluster.pushRequestErrors(apiKey: Self.produce, [29])
         try await publisher.publish([Sample.event(5)], traceparent: "00-1-2-01")
@@ -113,7 +113,7 @@ struct OutcomePublisherTests {
         #expect(!health.unmet.contains { $0.contains("publishing") })
         cluster.pushRequestErrors(apiKey: Self.produce, Array(repeating: code, count: 1000))
         async let published: Void = publisher.publish([Sample.event(1)], traceparent: nil)
-        // Before the second log line, health has the first failure.
+        // The first failure is in health before the second log line.
         try await changes.until("publishing fails twice") {
             log.lines.count { $0.hasSuffix("publishing failed, trying again") } >= 2
         }
@@ -129,7 +129,8 @@ struct OutcomePublisherTests {
     func replaced() async throws {
         let publisher = try publisher(["enable.idempotence": "true"])
         try await publisher.publish([Sample.event(0)], traceparent: nil)
-        // Error 45, OUT_OF_ORDER_SEQUENCE_NUMBER, for the oldest unacknowledged batch is fatal to the producer.
+        // Error 45, OUT_OF_ORDER_SEQUENCE_NUMBER, is fatal to the producer if it concerns the oldest unacknowledged
+        // batch.
         cluster.pushRequestErrors(apiKey: Self.produce, [45])
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...20 {
@@ -142,7 +143,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("an event that the topic refuses as too large is retried until the topic takes it")
+    @Test("an event that the topic refuses as too large is retried until the topic accepts it")
     func tooLarge() async throws {
         let publisher = try publisher()
         cluster.pushRequestErrors(apiKey: Self.produce, [10, 10])
@@ -152,7 +153,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("an outbox event that is too large is not acknowledged, and the others are published")
+    @Test("an outbox event that is too large is not acknowledged, and the other events are published")
     func sweep() async throws {
         let publisher = try publisher(["message.max.bytes": "2000"])
         let events = (0..<6).map { Sample.event($0, bytes: $0 == 2 ? 4000 : 0) }
@@ -217,7 +218,7 @@ struct OutcomePublisherTests {
     }
 
     @Test(
-        "a cancelled task gives its dead letter up, unless the dead letter is owed even then",
+        "a cancelled task gives up its dead letter, unless the dead letter must be published even then",
         .timeLimit(.minutes(1)))
     func cancelledLetter() async throws {
         let publisher = try publisher()

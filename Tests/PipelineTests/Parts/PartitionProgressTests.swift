@@ -48,14 +48,14 @@ struct PartitionProgressTests {
         return progress.endCheckpoint(write, partition: 0, CheckpointResult(history: history))
     }
 
-    @Test("a partition starts at the lower offset, and from the first record if the checkpoint is of an earlier topic")
+    @Test("a partition starts at the lower offset, or at the first record if the checkpoint is of an earlier topic")
     func start() {
         func start(_ committed: Int64, _ row: Int64?, _ log: (low: Int64, high: Int64)?) -> Int64 {
             PartitionProgress.start(committed: committed, row: .some(row.map { Self.row($0) }), log: log)
         }
         #expect(start(40, 30, (0, 50)) == 30 && start(40, 50, (0, 50)) == 40 && start(40, nil, (3, 50)) == 3)
         #expect(start(40, 1000, (2, 50)) == 2 && start(40, 1000, nil) == 40)
-        // Kafka's offset is of the earlier topic, too, so the broker starts at the first record by itself.
+        // Kafka's offset is of the earlier topic too, so the broker itself starts at the first record.
         #expect(start(900, 1000, (0, 50)) == 900)
     }
 
@@ -82,9 +82,9 @@ struct PartitionProgressTests {
         #expect(progress.due == nil && isNoneDue(progress))
     }
 
-    @Test("another owner's checkpoint row does not count for a commit where Kafka has no offset")
+    @Test("if Kafka has no offset, another owner's checkpoint row makes no offset committable")
     func foreignRow() throws {
-        // An operator recreated the topic: Kafka has no offset of the group, and the row is from the deleted topic.
+        // An operator recreated the topic. Kafka has no offset of the group, and the row is from the deleted topic.
         var progress = PartitionProgress(start: 0, committed: nil, row: .some(Self.row(30)), writer: 9)
         #expect(progress.due == 0)
         #expect(finish(0..<10, of: &progress) == nil)
@@ -96,7 +96,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 10)
     }
 
-    @Test("a checkpoint row that went back restarts the partition, at a write or at a look")
+    @Test("a checkpoint row that went back restarts the partition, whether a write or a read of the row finds this")
     func fellBack() throws {
         var progress = Self.agreed(at: 5)
         #expect(finish(5..<9, of: &progress) == nil)
@@ -125,7 +125,7 @@ struct PartitionProgressTests {
         #expect(try checkpoint(&progress, in: Self.second) == .otherHistory)
     }
 
-    @Test("a new database history between two checkpoints, with no decision open, restarts nothing")
+    @Test("a new database history between two checkpoints, without an unfinished decision, restarts no partition")
     func quietRestart() throws {
         var progress = Self.agreed(at: 0)
         #expect(finish(0..<2, of: &progress, in: Self.first) == nil)
@@ -138,7 +138,7 @@ struct PartitionProgressTests {
         #expect(progress.committable == 3)
     }
 
-    @Test("decisions under a checkpoint without an answer still count, and its own row is recognised later")
+    @Test("after a checkpoint without an answer its decisions still count, and the owner recognises its own row later")
     func lostAnswer() throws {
         var progress = Self.agreed(at: 0)
         #expect(finish(0..<2, of: &progress, in: Self.first) == nil)
@@ -147,7 +147,7 @@ struct PartitionProgressTests {
         #expect(result10 == nil)
         var elsewhere = progress
         #expect(try checkpoint(&elsewhere, in: Self.second) == .otherHistory)
-        // The database had written the row, so the refused write finds the owner's own row.
+        // The database had written the row. The refused write therefore finds the owner's own row.
         let (again, _) = try begun(&progress)
         let found = CheckpointResult(history: Self.first, refused: [0: lost.new])
         let result11 = progress.endCheckpoint(again, partition: 0, found)
@@ -157,7 +157,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 2)
     }
 
-    @Test("a late write of the previous owner is taken over; a third worker's write restarts the partition")
+    @Test("a late write of the previous owner is accepted, and a third worker's write restarts the partition")
     func otherWriters() throws {
         var progress = Self.agreed(at: 5)
         #expect(finish(5..<6, of: &progress) == nil)
@@ -172,7 +172,7 @@ struct PartitionProgressTests {
         #expect(result13 == .otherOwner)
     }
 
-    @Test("a look sent before the last checkpoint has no effect")
+    @Test("a read of the row that began before the last checkpoint has no effect")
     func outdatedLook() throws {
         var progress = Self.agreed(at: 5)
         let asked = try #require(progress.verifiableRow)
@@ -199,7 +199,7 @@ struct PartitionProgressTests {
         #expect(result17 == nil)
     }
 
-    @Test("an unfinished record is never passed by the position")
+    @Test("the position never passes an unfinished record")
     func abandoned() throws {
         var progress = Self.agreed(at: 1)
         progress.admit(1)
@@ -262,7 +262,7 @@ struct PartitionProgressTests {
         #expect(progress.position == 8)
     }
 
-    @Test("offsets up to the highest decided offset may be redelivered, and further offsets after a new epoch")
+    @Test("offsets up to the highest decided offset may be redelivered, and after a new epoch further offsets too")
     func redelivery() {
         let partition = AssignedPartition(assignment: 1, progress: Self.agreed(at: 5))
         partition.prepared(highestDecided: 10)

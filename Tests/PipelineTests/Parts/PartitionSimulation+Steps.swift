@@ -24,15 +24,15 @@ extension PartitionSimulation {
         owner.next += 1
     }
 
-    /// Lets the database answer that did not answer at the assignment.
+    /// Lets the database answer if it did not answer at the assignment.
     private mutating func askLate() {
         guard !owner.progress.isRowKnown else { return }
         let row = onSomeSession { $0.row }
         if owner.progress.rowWasRead(late: row) != nil { assign(lowerStart: row?.nextOffset ?? 0) }
     }
 
-    /// Decides a record whose turn it is, or finds its earlier outcome. Returns the record's index in the owner's
-    /// works; nil if no record is ready.
+    /// Decides a record whose turn it is, or finds the record's earlier outcome. Returns the record's index in the
+    /// owner's works; nil if no record is ready.
     mutating func decide(_ owner: Owner) -> Int? {
         guard !owner.isLeaving else { return nil }
         let ready = owner.works.indices.filter { index in
@@ -49,7 +49,7 @@ extension PartitionSimulation {
         return index
     }
 
-    /// Runs a statement on a random session: one of the primary, or one from before a fail-over.
+    /// Runs a statement on a random session, either of the primary or from before a fail-over.
     private mutating func onSomeSession<Value>(_ body: (inout Database) -> Value) -> Value {
         guard var former = formerPrimary, random.chance(50) else { return body(&primary) }
         defer { formerPrimary = former }

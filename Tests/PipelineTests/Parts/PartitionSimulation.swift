@@ -26,7 +26,7 @@ struct PartitionSimulation {
         var isDecided = false
     }
 
-    /// A database with its history: each fail-over or restore begins another.
+    /// A database with its history. Each fail-over or restore begins another history.
     struct Database {
         var history: DatabaseHistory
         /// The indices in the log of the records that have an outcome.
@@ -55,7 +55,7 @@ struct PartitionSimulation {
     let maximumRecords: Int
     static let place = TopicPartition(topic: Sample.submissions, partition: 0)
     var owner: Owner
-    /// An owner that the group takes for dead. A zombie still writes to the database, and commits no offset.
+    /// An owner that the group considers dead. A zombie still writes to the database, and commits no offset.
     var zombie: Owner?
     var assignments: UInt64 = 1
     var committed: Int64?
@@ -113,7 +113,8 @@ struct PartitionSimulation {
             if owner.works.isEmpty, owner.next == log.count, owner.commitUnderWay == nil, owner.checkpoint == nil,
                 owner.progress.position != log.last.map({ $0.offset + 1 })
             {
-                // The owner gave up a record in the last trouble. The record comes again with the next assignment.
+                // The owner gave up a record in the last trouble. The record is delivered again with the next
+                // assignment.
                 assign()
             }
             guard quietSteps < 20_000 else {
@@ -149,7 +150,7 @@ struct PartitionSimulation {
         default:
             guard var other = zombie, let index = decide(other) else { return }
             other.works[index].isDecided = true
-            // The turn passes to the player's next record.
+            // The turn passes to the next record of the same player.
             if let ticket = other.works[index].record.admitted.ticket { other.lanes.leave(ticket) }
             zombie = other
         }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Simulated life of a partition")
 struct PartitionSimulationTests {
     @Test(
-        "through simulated crashes and zombies every record is decided in its player's order, and committed only then"
+        "despite simulated crashes and zombies every record is decided in its player's order, and committed only then"
     )
     func randomSchedules() {
         simulate { seed in
@@ -24,7 +24,7 @@ struct PartitionSimulationTests {
     }
 
     @Test(
-        "through simulated deaths each killing record is isolated and set aside after few deaths, and every schedule ends"
+        "simulated deaths let each killing record be isolated and set aside after few deaths, and every schedule ends"
     )
     func crashes() {
         simulate(schedules: 200) { seed in

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Player lanes")
 struct PlayerLanesTests {
-    @Test("a player's turns come in the order of the tickets, although they are asked for in reverse")
+    @Test("a player's turns come in the order of the tickets, even if the waits begin in reverse order")
     func order() async {
         let lanes = PlayerLanes()
         let tickets = (0..<50).map { _ in lanes.enter("player") }
@@ -77,7 +77,7 @@ struct PlayerLanesTests {
         #expect(lanes.isEmpty)
     }
 
-    @Test("leaving without having waited, and leaving twice, keep the lane in order")
+    @Test("a submission that leaves without having waited, or leaves twice, keeps the lane in order")
     func leaving() async {
         let lanes = PlayerLanes()
         let tickets = (0..<4).map { _ in lanes.enter("player") }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("How far a partition is read")
+@Suite("The position up to which a partition is read")
 struct ReadPositionTests {
     private let partition = TopicPartition(topic: "t", partition: 1)
 
-    @Test("a log that ends in a transaction marker is read to its end once its last record is decided")
+    @Test("a log that ends with a transaction marker is read to its end once its last record is decided")
     func marker() {
         var gate = IntakeGate(maximumRecords: 4)
         gate.assign(partition, waitingFor: [])

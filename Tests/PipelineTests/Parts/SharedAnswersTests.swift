@@ -9,7 +9,7 @@ import Testing
 struct SharedAnswersTests {
     private let key = SharedAnswers.Key(proof: Digest256(hashing: [1]), bundleID: "com.example.game")
 
-    /// Asks with `count` tasks. The first task holds the answer back until all other tasks wait.
+    /// Asks the same question with `count` tasks. The first task withholds the answer until all other tasks wait.
     private func ask(
         _ count: Int, _ shared: SharedAnswers, answer: AppleAnswer
     ) async throws -> (asked: Int, [AppleAnswer]) {
@@ -35,7 +35,7 @@ struct SharedAnswersTests {
         }
     }
 
-    @Test("one question answers all twenty waiting tasks, trouble included")
+    @Test("one question answers all twenty waiting tasks, even if the answer is trouble")
     func shared() async throws {
         for answer in [Sample.genuine("1"), .trouble(.init(.timeout)), .blocked(.sharedSecret)] {
             let shared = SharedAnswers()
@@ -53,7 +53,7 @@ struct SharedAnswersTests {
         #expect(await shared.answer(for: key) { .refused(.unauthentic) } == .refused(.unauthentic))
     }
 
-    @Test("the same proof of another app is a question of its own")
+    @Test("the same proof of another app is a separate question")
     func otherApp() async {
         let shared = SharedAnswers()
         let other = SharedAnswers.Key(proof: key.proof, bundleID: "com.example.other")
@@ -63,7 +63,7 @@ struct SharedAnswersTests {
         #expect(answer == Sample.genuine("other"))
     }
 
-    @Test("a cancelled asker gives trouble to the tasks that wait for its answer")
+    @Test("if the asking task is cancelled, the waiting tasks get trouble as their answer")
     func cancelledLeader() async throws {
         let shared = SharedAnswers()
         let changes = ChangeSignal()

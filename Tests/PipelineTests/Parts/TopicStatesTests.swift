@@ -22,7 +22,7 @@ struct TopicStatesTests {
         .failure(.sample(code))
     }
 
-    @Test("a missing, forbidden or leaderless topic is a complaint until Kafka finds it well")
+    @Test("a missing, forbidden or leaderless topic is a complaint until Kafka finds it in order")
     func complaints() {
         var states = TopicStates()
         #expect(!states.haveBeenSeen([submissions]))

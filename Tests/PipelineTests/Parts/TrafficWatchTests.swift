@@ -65,7 +65,7 @@ struct TrafficWatchTests {
             ])
     }
 
-    @Test("a record key that is not player_id, and a misspelt field, are each warned of once")
+    @Test("a record key that is not player_id, and a misspelt field, give one warning each")
     func integrations() throws {
         let watch = watch()
         let record = record(

@@ -32,7 +32,7 @@ struct UnreadableBatchesTests {
             batches.failed(place(3, of: other), next: nil) == UnreadableBatches.Suspicion(partition: other, offset: 3))
     }
 
-    @Test("thirty seconds without a record before the log's end, while not paused, make the partition suspect")
+    @Test("thirty seconds without a record before the log's end make a partition that is not paused suspect")
     func standstill() {
         var batches = UnreadableBatches()
         func look(_ next: Int64?, _ now: Double, end: Int64? = 10, mayCome: Bool = true) -> UnreadableBatches.Suspicion?
@@ -46,7 +46,7 @@ struct UnreadableBatchesTests {
         #expect(look(6, 59) == nil)
         #expect(look(6, 88) == nil)
         #expect(look(6, 89) == UnreadableBatches.Suspicion(partition: partition, offset: 6))
-        // At the log's end, or without a known position, the partition has no record to wait for.
+        // At the log's end, or without a known position, the partition expects no record.
         var quiet = UnreadableBatches()
         for now in stride(from: 0.0, to: 300, by: 1) {
             #expect(quiet.look(at: partition, next: 10, end: 10, mayCome: true, now: now) == nil)

@@ -28,7 +28,7 @@ struct WorkInHandTests {
         return ending
     }
 
-    @Test("waiting work is abandoned at a stop", arguments: [false, true])
+    @Test("a stop abandons waiting work", arguments: [false, true])
     func waiting(immediately: Bool) async throws {
         let work = WorkInHand(at: ParkingBench.position(0))
         let ending = try await startWaiting(work)
@@ -36,7 +36,7 @@ struct WorkInHandTests {
         try await ending.until("it is given up") { $0 == .abandoned }
     }
 
-    @Test("work under way may finish, but not begin to wait again")
+    @Test("at a stop, work under way may finish, but may not begin to wait again")
     func underWay() async throws {
         let work = WorkInHand(at: ParkingBench.position(0))
         let gate = Shared(false)
@@ -56,7 +56,7 @@ struct WorkInHandTests {
         #expect(seen.value?.isAbandoned == true)
     }
 
-    @Test("immediate abandonment cancels work under way, also work abandoned before it started")
+    @Test("immediate abandonment cancels work under way, even if the work was abandoned before it started")
     func immediately() async throws {
         for isEarly in [false, true] {
             let work = WorkInHand(at: ParkingBench.position(0))
@@ -71,7 +71,7 @@ struct WorkInHandTests {
         }
     }
 
-    @Test("ended work is not retained by its task")
+    @Test("a task does not retain its work after the work has ended")
     func ended() async throws {
         weak var kept: WorkInHand?
         let hasEnded = Shared(false)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Checks of subscriptions whose answer is not complete")
+@Suite("Checks of subscriptions with an incomplete answer")
 struct SubscriptionChecksTests {
     private static let day: Int64 = 86_400_000
     private static let now = WallClock.now
@@ -72,7 +72,7 @@ struct SubscriptionChecksTests {
     }
 
     @Test(
-        "if Apple tells the status but not the history, the status counts, and the history is asked for again soon",
+        "if Apple tells the status but not the history, the status counts, and the history is soon requested again",
         arguments: [InMemoryStoreQueries.Failure.trouble(.init(.timeout)), .blocked(.serverAPI)], [false, true])
     func withoutHistory(failure: InMemoryStoreQueries.Failure, isCancelled: Bool) async throws {
         let bench = try Bench()
@@ -85,7 +85,7 @@ struct SubscriptionChecksTests {
             if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
             try await bench.checks.work(on: leased)
         }
-        // A cancelled try may leave its event to a sweep of the outbox.
+        // A cancelled try may leave its event in the outbox for a sweep.
         if isCancelled { _ = await work.result } else { try await work.value }
         let known = try #require(try await bench.ledger.known(["1000"]).first)
         #expect(known.told.periodBeganAt == Self.now.adding(milliseconds: -10 * Self.day))

@@ -85,7 +85,7 @@ struct SubscriptionQuestionTests {
 
     private struct Unexpected: Error {}
 
-    @Test("with API credentials Apple is asked only for the statuses, and the next period is found")
+    @Test("with API credentials the worker asks Apple only for the statuses, and finds the next period")
     func statuses() async throws {
         let queries = InMemoryStoreQueries()
         queries.register([Self.status("1001", from: 30, .active, at: 31)], of: "1000")
@@ -101,7 +101,7 @@ struct SubscriptionQuestionTests {
     }
 
     @Test(
-        "after a missed period the history is read, and its periods are found where late periods are granted",
+        "after a missed period the worker reads the history, and finds its periods if late periods are granted",
         arguments: [true, false])
     func missed(isLate: Bool) async throws {
         let queries = InMemoryStoreQueries()
@@ -117,7 +117,7 @@ struct SubscriptionQuestionTests {
     }
 
     @Test(
-        "after a plan change in mid-period the history is read where late periods are granted",
+        "after a plan change in mid-period the worker reads the history if late periods are granted",
         arguments: [true, false])
     func changedPlan(isLate: Bool) async throws {
         let queries = InMemoryStoreQueries()
@@ -133,7 +133,7 @@ struct SubscriptionQuestionTests {
         #expect((findings.readUntil == .end) == isLate)
     }
 
-    @Test("a period missed earlier is searched in the history at each check until the history was read")
+    @Test("a period missed earlier is searched in the history at each check until the history has been read")
     func missedBefore() async throws {
         let queries = InMemoryStoreQueries()
         queries.register([Self.status("1002", from: 60, .active, at: 62)], of: "1000")
@@ -154,7 +154,7 @@ struct SubscriptionQuestionTests {
         #expect(findings.periods.map(\.purchase.transactionID).contains("1001"))
     }
 
-    @Test("a history longer than one try reads is continued by later tries to its end")
+    @Test("a history longer than one try can read is read to its end by later tries")
     func longHistory() async throws {
         let queries = InMemoryStoreQueries()
         queries.register([Self.status("1002", from: 60, .active, at: 62)], of: "1000")
@@ -187,7 +187,7 @@ struct SubscriptionQuestionTests {
         #expect(tries > 1 && all.isSubset(of: found))
     }
 
-    @Test("without API credentials verifyReceipt is asked with the kept receipt, and the newest receipt is kept")
+    @Test("without API credentials the worker asks verifyReceipt with the kept receipt, and keeps the newest receipt")
     func receipts() async throws {
         var answer = GenuineReceipt(
             bundleID: Self.bundle, environment: .production,
@@ -207,7 +207,7 @@ struct SubscriptionQuestionTests {
         #expect(asked.map(\.receipt) == ["AAAA"] && asked.allSatisfy { $0.isRetry && $0.isProven && $0.isLeased })
     }
 
-    @Test("after an answer without a receipt Apple is asked again later")
+    @Test("after an answer without a receipt the worker asks Apple again later")
     func nothingTold() async {
         let answer = await ask(
             Self.app(hasServerAPI: false), Self.leased(receipt: "AAAA"), Self.verifier(.refused(.nothingTold)))
@@ -218,7 +218,7 @@ struct SubscriptionQuestionTests {
         #expect(seconds > 0)
     }
 
-    @Test("after a 429 Apple is asked again after its Retry-After; an unknown subscription yields no findings")
+    @Test("after a 429 the worker asks again after its Retry-After, and an unknown subscription yields no findings")
     func trouble() async throws {
         let queries = InMemoryStoreQueries()
         let until = Self.start.adding(milliseconds: 31 * Self.day + 600_000)
@@ -234,14 +234,14 @@ struct SubscriptionQuestionTests {
         #expect(unknown == SubscriptionFindings())
     }
 
-    @Test("without credentials and without a receipt Apple is not asked")
+    @Test("without credentials and without a receipt the worker does not ask Apple")
     func nothing() async throws {
         let receipts = Self.verifier(.blocked(.request))
         let answer = await ask(Self.app(hasServerAPI: false), Self.leased(), receipts)
         #expect(answer == .nothingToAskWith && receipts.requests.isEmpty)
     }
 
-    @Test("refused credentials are reported as a blockage of their kind")
+    @Test("refused credentials are reported as a blockage of the credentials' kind")
     func blocked() async {
         for hasServerAPI in [true, false] {
             let queries = InMemoryStoreQueries()

@@ -1,14 +1,14 @@
 import TestSupport
 import Testing
 
-@Suite("Waiting for a change in tests")
+@Suite("Waits for a change in tests")
 struct ChangeSignalTests {
-    @Test("a condition that already holds is not waited for")
+    @Test("a wait returns at once if its condition already holds")
     func holds() async throws {
         try await ChangeSignal().until("nothing") { true }
     }
 
-    @Test("a change during the check of a condition is checked too")
+    @Test("if a change comes during the check of a condition, the condition is checked again")
     func whileLooking() async throws {
         let value = Shared(0)
         let looks = Shared(0)
@@ -21,7 +21,7 @@ struct ChangeSignalTests {
         #expect(looks.value == 3)
     }
 
-    @Test("a condition is checked again after a change of its own signal, not of another signal")
+    @Test("a condition is checked again after a change of its own signal, and not after a change of another signal")
     func woken() async throws {
         let value = Shared(0)
         let other = Shared(0)

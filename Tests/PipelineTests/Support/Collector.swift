@@ -3,7 +3,7 @@ import Kafka
 import Synchronization
 import TestSupport
 
-/// Reads topics as they grow, without a group.
+/// Reads topics while they grow, without a consumer group.
 final class Collector: Sendable {
     private let records: Shared<[ConsumerRecord]>
     private let isClosed = Atomic(false)

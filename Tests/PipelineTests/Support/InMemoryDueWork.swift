@@ -28,7 +28,7 @@ final class InMemoryDueWork: DueWork {
     /// The signal that each change of the table, and each line of a test's log, raises.
     let changes = ChangeSignal()
     private let content: Shared<Content>
-    /// The work of one try.
+    /// The work of one try, which gets the row's number.
     private let body: @Sendable (Int) async throws -> Void
 
     init(

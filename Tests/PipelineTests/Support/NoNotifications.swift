@@ -5,8 +5,8 @@ import TestSupport
 
 @testable import Pipeline
 
-/// Topics of notifications, accounts and consumption reports without records. They are on a cluster of their own, so
-/// that the errors which a test injects into the submissions' cluster reach the submissions' consumer only.
+/// Topics of notifications, accounts and consumption reports without records. They are on their own cluster. So the
+/// errors that a test injects into the submissions' cluster reach only the submissions' consumer.
 enum NoNotifications {
     private static let topic = "app-store-notifications"
     private static let accountsTopic = "player-accounts"
@@ -30,7 +30,7 @@ enum NoNotifications {
         ConsumptionSource(topic: consumptionTopic, consumerProperties: try consumer())
     }
 
-    /// Returns the properties of a consumer with a group of its own.
+    /// Returns the properties of a consumer with its own group.
     private static func consumer() throws -> KafkaProperties {
         var properties = PipelineBench.properties(try cluster.get())
         let group = groups.add(1, ordering: .relaxed).newValue

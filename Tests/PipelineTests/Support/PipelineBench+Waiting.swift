@@ -36,8 +36,8 @@ extension PipelineBench {
         }
     }
 
-    /// Returns when the database and Kafka both have the offset. A signal announces the checkpoint. No signal announces
-    /// Kafka's commit, which follows the checkpoint, so the test polls for the commit.
+    /// Returns once the database and Kafka both have the offset. A signal announces the checkpoint. No signal announces
+    /// Kafka's commit, which follows the checkpoint, so the test polls for Kafka's commit.
     func untilCommitted(
         _ offset: Int64, of partition: Int32, file: StaticString = #fileID, line: UInt = #line
     ) async throws {

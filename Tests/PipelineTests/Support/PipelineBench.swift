@@ -9,7 +9,8 @@ import Testing
 
 @testable import Pipeline
 
-/// An in-process cluster with its topics, a ledger, a scripted Apple, and as many pipelines on them as a test starts.
+/// An in-process cluster with its topics, a ledger and a scripted Apple, on which a test starts any number of
+/// pipelines.
 final class PipelineBench: Sendable {
     static let submissionPartitions: Int32 = 8
 
@@ -44,7 +45,7 @@ final class PipelineBench: Sendable {
             task = Task { try await pipeline.run() }
         }
 
-        /// Returns whether a part of the pipeline fails with the complaint, or failed a moment ago. The log has a line
+        /// Returns whether a part of the pipeline fails with the complaint, or failed a moment ago. The log gets a line
         /// when the failure begins.
         func fails(_ complaint: String) -> Bool {
             (health.failures.unmet + health.failures.notes).contains { $0.contains(complaint) }
@@ -212,7 +213,7 @@ final class RecordedLog: LogHandler, Sendable {
     }
 }
 
-/// Gives all tests of a suite one running pipeline: a join of the group costs the cluster three seconds.
+/// Gives all tests of a suite one running pipeline, because a join of the group takes three seconds.
 struct OnePipeline: SuiteTrait, TestScoping {
     @TaskLocal static var bench: PipelineBench?
     @TaskLocal static var running: PipelineBench.Running?

@@ -7,14 +7,14 @@ func untilCancelled() async throws {
     throw CancellationError()
 }
 
-/// Runs blocking code on a thread of its own: the cooperative pool has as many threads as cores.
+/// Runs blocking code on its own thread, because the cooperative pool has only as many threads as cores.
 func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { waiting in
         Thread.detachNewThread { waiting.resume(with: Result(catching: body)) }
     }
 }
 
-/// A seed for one run, printed with each failure that names it; `PIPELINE_SEED` repeats a run.
+/// Returns a seed for one run. Failures print the seed. `PIPELINE_SEED` repeats a run.
 func freshSeed() -> UInt64 {
     ProcessInfo.processInfo.environment["PIPELINE_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: .min ... .max)
 }

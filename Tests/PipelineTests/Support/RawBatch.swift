@@ -30,7 +30,8 @@ struct RawBatch {
         return batch + behindTheLength + records
     }
 
-    /// Sends the batch to the partition, and blocks until the broker has answered. Throws `Refused` for an error code.
+    /// Sends the batch to the partition, and blocks until the broker has answered. Throws `Refused` if the answer has
+    /// an error.
     func produce(to partition: TopicPartition, bootstrapServers: String) throws {
         var request: [UInt8] = []
         func add(_ value: some FixedWidthInteger) { request.append(bigEndian: value) }

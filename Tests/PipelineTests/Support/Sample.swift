@@ -20,7 +20,7 @@ enum Sample {
         return Catalog(version: 1, apps: [app, AppPolicy(bundleID: withdrawnBundle)])
     }
 
-    /// Returns Base64 text that the worker takes for an app receipt: the beginning of PKCS #7, then the name. The name
+    /// Returns Base64 text that the worker reads as an app receipt: the beginning of PKCS #7, then the name. The name
     /// is also the transaction's id.
     static func receipt(_ name: String) -> String {
         Data(receiptHead + Array(name.utf8)).base64EncodedString()

@@ -6,7 +6,7 @@ import Testing
 @Suite("The console's parts")
 struct ConsolePartsTests {
     @Test(
-        "a CSV cell that a spreadsheet would run is led by an apostrophe, and cells are quoted as in RFC 4180",
+        "a CSV cell that a spreadsheet would run as a formula gets an apostrophe, and quoting follows RFC 4180",
         arguments: [
             ("plain", "plain"), ("", ""), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("a\nb", "\"a\nb\""),
             ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@a", "'@a"), ("\t=1", "'\t=1"), ("  =1", "'  =1"),
@@ -29,7 +29,7 @@ struct ConsolePartsTests {
         #expect(ShownPrice.text(nil, "EUR").isEmpty && ShownPrice.text(milliunits, nil).isEmpty)
     }
 
-    @Test("a filter's player and product keep their white space, because ids count byte by byte")
+    @Test("a filter's player and product keep their white space, because ids are compared byte by byte")
     func filteredIDs() throws {
         let fields = ["player": " bob", "product": "gold\u{A0}", "bundle": "", "reason": "crashed"]
         let filter = try #require(
@@ -88,7 +88,7 @@ struct ConsolePartsTests {
     }
 
     @Test(
-        "after signing in the console redirects to its own pages only",
+        "after a sign-in, the console redirects to its own pages only",
         arguments: [
             ("/held?page=2", "/held?page=2"), ("//evil.example", "/"), ("https://evil.example", "/"),
             ("/\\evil.example", "/"), ("/a\r\nSet-Cookie: b", "/"), ("", "/"),
@@ -102,7 +102,7 @@ struct ConsolePartsTests {
         try #require(PasswordHash(of: password))
     }
 
-    @Test("wrong passwords of one name wait twice as long each time, and the number of waiting sign-ins is limited")
+    @Test("each further wrong password for a name waits twice as long, and the number of waiting sign-ins is limited")
     func limit() {
         let limit = SignInLimit()
         let ann = SignInLimit.Origin.name(0)
@@ -128,12 +128,12 @@ struct ConsolePartsTests {
         #expect(limit.failed(ann, now: SignInLimit.forgottenAfterSeconds) == 1)
     }
 
-    @Test("wrong passwords of an unknown name wait as long, and have as many places, as a user's")
+    @Test("wrong passwords for an unknown name wait as long as a user's, and have as many places")
     func unknownNames() async throws {
         let passwords = Passwords([.init(name: "ann", role: .operate, password: try Self.hash("a-long-one"))])
         func waits(_ name: String) -> [Double] {
             let limit = SignInLimit()
-            // Sign-ins with names that others made up change nothing for either name.
+            // Sign-ins with made-up names must not change the waits and places of `name`.
             for number in 0..<20 {
                 let other = passwords.origin("made up \(number)", mark: nil)
                 if limit.begin(other, now: 0) { _ = limit.failed(other, now: 0) }
@@ -152,7 +152,7 @@ struct ConsolePartsTests {
         }
     }
 
-    @Test("a user's known browser can sign in while guessers hold every place, and its mark cannot be forged")
+    @Test("a user's known browser can sign in while guessers hold every place, and the browser's mark cannot be forged")
     func keptOut() throws {
         let hash = try Self.hash("a-long-one")
         let passwords = Passwords([

@@ -10,7 +10,7 @@ struct ConsoleSettingsTests {
 
     private static let hash = "$scrypt$ln=15,r=8,p=1$dGVzdHMgb2YgcmVjZWlwMg$sbKecv7T+yQ2FOmqaB+/Ll8KmQA9r4tMKeCEv6xh3aE"
 
-    @Test("users are read as name, role and hash, one a line, and only their number is shown")
+    @Test("CONSOLE_USERS has a line with name, role and hash for each user, and only the number of users is shown")
     func users() throws {
         let settings = try read(["CONSOLE_USERS": "ann:operate:\(Self.hash)\r\n\nrob-2:read:\(Self.hash)\n"])
         #expect(settings.console.users.map(\.name) == ["ann", "rob-2"])

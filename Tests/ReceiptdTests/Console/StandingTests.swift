@@ -96,12 +96,12 @@ struct StandingTests {
         let stored =
             #"{"submission_id":"s","player_id":"p","answer":"receipt.rejected","reason":"binding_mismatch","detail":"Send <it>."}"#
         #expect(try first(section("outcomes", stored)).sentence.contains("Send &lt;it&gt;."))
-        // An earlier version wrote this row, without a detail.
+        // An earlier version of receiptd wrote this row, without a detail.
         let bare = #"{"submission_id":"s","player_id":"p","answer":"receipt.rejected","reason":"binding_mismatch"}"#
         #expect(try first(section("outcomes", bare)).sentence.contains("another game account"))
     }
 
-    @Test("a purchase's page shows its state, then its timeline, oldest entry first, then its facts")
+    @Test("a purchase's page shows the state, then the timeline with the oldest entry first, then the facts")
     func page() throws {
         let inspection = Inspection(sections: [
             try section("grants", grant(#","revoked_at":"2026-11-28T05:00:00+00:00","revoked_units":10"#))
@@ -122,7 +122,8 @@ struct StandingTests {
         #expect(html.contains("/search?q=p\"><span class=\"word\">p</span></a>") && !html.contains("<script"))
     }
 
-    @Test("tries with one result are one timeline entry; an event follows its grant, with links for its ids")
+    @Test(
+        "tries with the same result are one timeline entry; an event follows its grant, and the event's ids are links")
     func timeline() throws {
         func asked(_ second: Int, _ milliseconds: Int) -> String {
             #"{"step":"apple","at":"2026-11-27T04:52:1\#(second)Z","detail":"verifyReceipt Production: status 21009, \#(milliseconds) ms"}"#
@@ -140,7 +141,7 @@ struct StandingTests {
         #expect(entries[3].contains("transaction <a href=\"/search?q=1\">"))
     }
 
-    @Test("a player's page says how many further holds wait, and links to the list of all")
+    @Test("a player's page says how many further holds wait, and links to the list of all the player's holds")
     func waitingOfPlayer() throws {
         let holds = (1...12).map {
             #"{"transaction_id":"\#($0)","player_id":"p","product_id":"gems","quantity":1,"reason":"daily_limit"}"#
@@ -166,7 +167,7 @@ struct StandingTests {
         #expect(!PlayerWords.refused(reason.rawValue).contains("_"), "no code is for players")
     }
 
-    @Test("purchases are listed in one table, and only the found purchase has its button")
+    @Test("purchases are listed in one table, and only the purchase that was searched for has a button")
     func periods() throws {
         let other = grant().replacing(#""transaction_id":"1","original"#, with: #""transaction_id":"2","original"#)
         let inspection = Inspection(sections: [try section("grants", grant(), other)])
@@ -193,7 +194,7 @@ struct StandingTests {
         #expect(ShownTime.age(time, now: now) == "3 hours" && ShownTime.age(now, now: time) == "0 seconds")
     }
 
-    @Test("users' sessions are listed newest first, and each is ended by its number once")
+    @Test("sessions are listed newest first, and each session can be ended once, by its number")
     func sessions() throws {
         let sessions = Sessions()
         let ann = sessions.start(ConsoleUser(name: "ann", mayChange: true), now: 0)

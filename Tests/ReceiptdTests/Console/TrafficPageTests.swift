@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The console's traffic page")
 struct TrafficPageTests {
-    @Test("forged submissions and dead letters count as junk, an answered dead letter once")
+    @Test("forged submissions and dead letters count as junk, and an answered dead letter counts once")
     func junk() {
         func row(_ kind: TrafficCount.Kind, _ name: String, _ count: Int) -> Traffic.Row {
             var bins = Array(repeating: 0, count: TrafficSpan.hour.bins)
