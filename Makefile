@@ -1,4 +1,4 @@
-# `make` alone prints what there is to make.
+# `make` without a target prints the list of targets.
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-live test test-kafka check format release package bench bench-parts chaos chaos-faults histories fuzz tsan clean
 
@@ -8,14 +8,15 @@ help: ## this list
 demo: ## build receiptd and watch it work, on embedded parts
 	@scripts/demo.sh
 
-# Ctrl-C is how it ends. In a process group of its own the demo alone gets it: make would end as if that were a fault.
+# Ctrl-C ends the demo. The demo runs in a process group of its own, so that make does not get the signal. Otherwise
+# make would end as after a failure.
 demo-live: ## the same parts with steady simulated traffic, the worker's page and the console, until Ctrl-C
 	@bash -m -c 'setpriv --pdeathsig TERM scripts/demo.sh --live || [[ $$? -eq 130 ]]'
 
 test: ## all checks and all tests: what CI runs
 	@scripts/test.sh
 
-# A broker that only the environment names is not touched.
+# The tests use a broker only if make's command line names it. They touch no broker that only the environment names.
 test-kafka: ## the whole-system tests on a real broker: KAFKA_BOOTSTRAP_SERVERS=host:port
 	@scripts/test-kafka.sh "$(if $(findstring command,$(origin KAFKA_BOOTSTRAP_SERVERS)),$(KAFKA_BOOTSTRAP_SERVERS))"
 

@@ -1,21 +1,23 @@
 // swift-tools-version:6.2
 import PackageDescription
 
-/// Every target: Swift 6 mode (by the tools version), warnings are errors. No unsafe flags, so that what is a product can be
-/// another package's dependency.
+/// The settings of every target: warnings are errors, and the tools version gives Swift 6 mode. There are no unsafe
+/// flags, so that other packages can depend on the products.
 let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// What reads bytes from outside: `scripts/fuzz.sh` builds it with the fuzzer's counters and the address sanitizer.
+/// The settings of targets that read bytes from outside. `scripts/fuzz.sh` builds these targets with the fuzzer's
+/// counters and the address sanitizer.
 let fuzzed = strict + [.unsafeFlags(["-sanitize=fuzzer,address"], .when(traits: ["Fuzzing"]))]
 
-/// What `receiptd --version` says beside the number: `scripts/release.sh` sets it, no other build does.
+/// Defines the commit that `receiptd --version` prints beside the number. Only `scripts/release.sh` sets the commit.
 let commit: [CSetting] = Context.environment["RECEIPTD_COMMIT"].map { [.define("RECEIPTD_COMMIT", to: $0)] } ?? []
 
-/// SQL statements, one a file, named by verb and table, in the room of the Swift that runs them.
+/// Returns the folders of SQL statements, which lie beside the Swift code that runs them. Each statement has its own
+/// file, named by verb and table.
 func statements(in rooms: [String]) -> [Resource] { rooms.map { .embedInCode("\($0)/SQL") } }
 
 let package = Package(
@@ -38,7 +40,7 @@ let package = Package(
             name: "Demo", description: "`receiptd demo`, with a simulated App Store, PostgreSQL and the sample cases"),
         .trait(name: "Fuzzing", description: "Instruments the parsers for libFuzzer: see scripts/fuzz.sh"),
     ],
-    // Exact, since no lock file is kept: what is built is what was tested.
+    // Exact versions, because the repository has no lock file: a build must use the tested versions.
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
@@ -55,19 +57,19 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
     targets: [
-        // What wraps C.
+        // C libraries, and the targets that wrap them.
         .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CMalloc"),
         .target(name: "CCommit", cSettings: commit),
         .systemLibrary(name: "CSpawn"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        // Bounds what librdkafka unpacks of a fetch.
+        // Limits how much librdkafka unpacks of a fetch.
         .target(name: "CUnpackingLimit"),
         .target(name: "Kafka", dependencies: ["CRDKafka", "CUnpackingLimit"], swiftSettings: strict),
         .target(name: "Postgres", dependencies: ["CLibPQ"], swiftSettings: strict),
 
-        // What is our own and knows no word of the domain (docs/decisions/0034-own-parts-behind-fences.md).
+        // Our own parts, which use no term of the domain (docs/decisions/0034-own-parts-behind-fences.md).
         .target(name: "Encodings", swiftSettings: fuzzed),
         .target(name: "NamesAndTimes", swiftSettings: fuzzed),
         .target(
@@ -80,7 +82,7 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        // What decides.
+        // The targets that decide.
         .target(
             name: "Fulfillment",
             dependencies: [
@@ -100,7 +102,7 @@ let package = Package(
             ],
             swiftSettings: fuzzed),
 
-        // What moves.
+        // The targets that act: requests to Apple, SQL, metrics, HTTP servers, and the flow of records.
         .target(
             name: "AppStore",
             dependencies: [
@@ -120,7 +122,7 @@ let package = Package(
                 "ParkedSubmissions", "PlayerAccounts", "Recall", "Refunds", "Risk", "Schema", "Traffic",
             ]),
             swiftSettings: strict),
-        // What people look up in the ledger, and change by hand.
+        // Look-ups in the ledger, and changes by operators.
         .target(
             name: "BackOffice",
             dependencies: ["Encodings", "Fulfillment", "Ledger", "NamesAndTimes", "Postgres"],
@@ -179,7 +181,8 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        // The program: what it is told, what operators do, what it shows, and the worker's assembly.
+        // The program: settings and catalog, operators' commands, measurements, console, demo, and the assembly of the
+        // worker.
         .target(
             name: "ReceiptdConfiguration",
             dependencies: [
@@ -242,7 +245,7 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        // Measured and fuzzed by hand, compiled with everything else.
+        // The benchmark and the fuzzer. Every build compiles them.
         .executableTarget(
             name: "PipelineBenchmark",
             dependencies: [
@@ -266,20 +269,20 @@ let package = Package(
                 .linkedLibrary("stdc++", .when(traits: ["Fuzzing"])),
             ]),
 
-        // Parts that a test or the demo runs on.
+        // Parts of tests and of the demo.
         .target(name: "EmbeddedPostgres", dependencies: ["CSpawn"], swiftSettings: strict),
-        // Bugs for the chaos suite to find; nothing at all in a release build.
+        // Faults that the chaos suite must find. A release build has none of them.
         .target(name: "PlantedFaults", swiftSettings: strict),
-        // What tests use in the place of a database, held to the same conformance suites; and how they wait.
+        // Test doubles, which pass the same conformance suites as the real types, and functions that wait.
         .target(
             name: "TestSupport",
             dependencies: ["Encodings", "Fulfillment", "NamesAndTimes"],
             path: "Tests/TestSupport", swiftSettings: strict),
-        // Judges histories by the contract; knows nothing of the worker.
+        // Judges histories by the contract, and knows nothing of the worker.
         .target(
             name: "HistoryModel", dependencies: ["Encodings"], path: "Tests/HistoryModel", swiftSettings: strict),
         .testTarget(name: "HistoryModelTests", dependencies: ["HistoryModel"], swiftSettings: strict),
-        // Draws histories and plays them on the worker that was built.
+        // Draws random histories, and plays them on the built worker.
         .executableTarget(
             name: "Histories",
             dependencies: [
@@ -287,7 +290,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Histories", exclude: ["Kept"], swiftSettings: strict),
-        // Shows librdkafka's threads to the thread sanitizer; empty in every other build.
+        // Shows librdkafka's threads to the thread sanitizer. The target is empty in every other build.
         .target(name: "CThreadShim"),
         .testTarget(
             name: "FulfillmentTests",

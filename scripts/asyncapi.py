@@ -1,5 +1,7 @@
-"""Holds an AsyncAPI document against the rules of AsyncAPI 3, as asyncapi3 of scripts/deploy-tools.txt has them, and then that
-these rules refuse the same document with a fault in it: a validator that takes anything would say nothing."""
+"""Checks an AsyncAPI document by the rules of AsyncAPI 3, with the package asyncapi3.
+
+Then checks that asyncapi3 refuses the document with each planted fault. A validator that accepts everything would prove
+nothing."""
 
 import sys
 import warnings
@@ -7,11 +9,11 @@ import warnings
 import yaml
 from pydantic import ValidationError
 
-# Two of its models have a field `schema`, which pydantic would warn of.
+# Two models of asyncapi3 have a field `schema`, about which pydantic would warn.
 warnings.filterwarnings("ignore", message='Field name "schema"')
 from asyncapi3.models import AsyncAPI3  # noqa: E402
 
-# Where, what is put there, and None where it is taken away.
+# Each fault is a place, and the value to put there. None removes the place.
 FAULTS = [
     ("asyncapi", "2.6.0"),
     ("chanels", {}),
@@ -27,7 +29,7 @@ FAULTS = [
 
 
 def broken(text, place, value):
-    # Read anew: what YAML's anchors share would be changed in several places.
+    # Parses the text again, because a value that YAML's anchors share would change in several places.
     document = yaml.safe_load(text)
     *path, last = place.split("/")
     at = document

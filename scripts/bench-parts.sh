@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The parts of our own beside the libraries they take the place of (docs/decisions/0034-own-parts-behind-fences.md).
-# Arguments are handed to the benchmark (--help lists them).
+# Measures our HTTP client, JSON reader and base64 against the libraries that they replace
+# (docs/decisions/0034-own-parts-behind-fences.md). The script passes its arguments to the benchmark (--help lists
+# them).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

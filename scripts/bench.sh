@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The whole pipeline's speed, processor time and memory. Arguments are handed to the benchmark (--help lists them).
-#   bench.sh compare COMMIT [ARGUMENTS]   this checkout and that commit in turn, as ratios
+# Measures the speed, processor time and memory of the whole pipeline. The script passes its arguments to the benchmark
+# (--help lists them).
+#   bench.sh compare COMMIT [ARGUMENTS]   runs this checkout and COMMIT in turn, and prints the ratios of their figures
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/flags.sh

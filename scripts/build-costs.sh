@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shows what a cold build of `make demo` costs: seconds of processor time, by module.
-# It builds into .build-costs from nothing, with wrappers round swiftc and clang that note each call's time.
+# Prints the processor seconds of a cold build of `make demo`, by module. The script builds into the new folder
+# .build-costs, with wrappers of swiftc and clang that record the time of each call.
 # usage: scripts/build-costs.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,7 +31,8 @@ wrap swiftc
 wrap clang
 SWIFT_EXEC=$PWD/.build-costs/swiftc CC=$PWD/.build-costs/clang \
     swift build --product receiptd "${build_flags[@]}" --scratch-path .build-costs/build
-# A call's note: the module, the wrapper's own times, and those of all that the call ran, as 1m2.345s 0m1.234s.
+# Each file in notes has three lines: the module, the wrapper's own user and system time, and the times of the programs
+# that the wrapper ran. The times look like this: 1m2.345s 0m1.234s.
 awk '
     function seconds(time, parts) { split(time, parts, /[ms]/); return parts[1] * 60 + parts[2] }
     FNR == 1 { module = $1; calls[module]++ }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Whole workers under load while their database, broker, network and Apple fail, judged from outside (docs/decisions/0018).
-# usage: scripts/chaos.sh                    faults for CHAOS_SECONDS (120), then the rate that replicas share
-#        scripts/chaos.sh --planted [NAME]   plants each fault, or this one, in the worker: the judge must find it
-#        scripts/chaos.sh --outage SECONDS   a release build, Apple away for so long: memory, parked rows, recovery
-# CHAOS_SEED=n repeats the faults of a run in their order. CHAOS_FAULTS=a,b draws from these only (ChaosFault.swift).
+# Runs workers while database, broker, network and Apple fail, and judges them from outside (docs/decisions/0018).
+# usage: scripts/chaos.sh                    makes faults for CHAOS_SECONDS (120), then checks the replicas' shared rate
+#        scripts/chaos.sh --planted [NAME]   plants each fault, or NAME, in the worker: the judge must find each
+#        scripts/chaos.sh --outage SECONDS   a release build, SECONDS without Apple: memory, parked rows, recovery
+# CHAOS_SEED=n makes the faults of that seed in their order. CHAOS_FAULTS=a,b makes only these (ChaosFault.swift).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/flags.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the commands of README.md and docs/first-hour.md on embedded parts, and compares what they print with what the pages show.
-# Takes a minute or two. Wants a debug build.
-# usage: scripts/check-commands.sh [FOLDER]     of receiptd and AppStoreSimulator; .build/debug by default
+# Runs the commands of README.md and docs/first-hour.md on embedded parts, and compares their output with the output
+# that the pages show. The script takes a minute or two, and needs a debug build.
+# usage: scripts/check-commands.sh [FOLDER]     FOLDER has receiptd and AppStoreSimulator; .build/debug by default
 set -euo pipefail
 
 programs=$(realpath "${1:-$(dirname "$0")/../.build/debug}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails where deploy/compose.yaml names what is not there: a file, a secret, a service, a port that Prometheus scrapes.
+"""Fails if deploy/compose.yaml names a missing file, secret or service, or if Prometheus scrapes the wrong ports.
 
 usage: check-compose.py     by scripts/check-deploy.sh
 """
@@ -34,7 +34,7 @@ def check_services(services: dict, secrets: dict) -> None:
 
 
 def check_targets(services: dict) -> None:
-    """Every worker and the console are scraped, and nothing else."""
+    """Checks that Prometheus scrapes every worker and the console, and nothing else."""
     scraped = set()
     for job in yaml.safe_load((FOLDER / "prometheus.yaml").read_text())["scrape_configs"]:
         for group in job["static_configs"]:

@@ -1,24 +1,29 @@
 #!/usr/bin/env bash
-# Fails where a submission costs the worker more memory than it did: two backlogs of signed receipts are worked off, and the second's
-# allocations less the first's are those of the submissions that it has more. So are the bytes that it holds at its peak, when nearly
-# all of them are in hand at once: frames of asynchronous functions, and what they hold while they wait. Counts, so that a busy
-# machine does not change them much. BatchCostTests counts round trips and rows. Wants a debug build.
+# Fails if a submission costs the worker more allocations or bytes than the limits below. A worker decides a small and a
+# larger backlog of signed receipts. The larger backlog's further allocations are the cost of its further submissions.
+#
+# The script computes bytes in the same way, from the most bytes that the worker holds at once. Most submissions are
+# then in hand, with the frames of asynchronous functions and the data that these frames hold while they wait. The
+# script measures no time, so a busy machine hardly changes the result. It needs a debug build. BatchCostTests counts
+# round trips and rows.
 # usage: scripts/check-cost.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# For one submission, in a debug build. Where a change is worth more, raise it and say why in the commit.
+# The limits for one submission, in a debug build. If a change is worth a higher limit, raise the limit and give the
+# reason in the commit.
 readonly most_allocations=2300 most_bytes=20000
-# As many are in hand at once as MAX_IN_FLIGHT lets in.
+# The number of submissions in each backlog. At most MAX_IN_FLIGHT (2,000) submissions are in hand at once.
 readonly fewer=500 more=2500
-# At Apple's latency in milliseconds they come in faster than they leave.
+# Apple's latency in milliseconds. With it, submissions enter the worker faster than they leave.
 readonly latency=400
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cc -O2 -shared -fPIC -o "$scratch/allocations.so" Benchmarks/AllocationCount/allocations.c
 
-# Allocations and bytes of the worker: what migrates and imports the catalog before it allocates less.
+# Prints the worker's allocations and bytes. `receiptd migrate` and `receiptd catalog import` write counts too, but
+# allocate less, so the largest count is the worker's.
 count() {
     rm -f "$scratch"/count.*
     .build/debug/PipelineBenchmark --build .build/debug --latencies "$latency" --seconds 1000 --most "$1" --throughput-only \

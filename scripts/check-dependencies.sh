@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Fails where a target imports what its place in the house forbids (docs/architecture.md, "The house").
-# The compiler holds imports against Package.swift; this holds them against the design, Package.swift included.
+# Fails if a target imports a module that docs/architecture.md, "The house", forbids. The compiler checks imports
+# against Package.swift. This script checks them against the design, so it also finds an import that Package.swift
+# wrongly allows.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Which of the project's modules a target may import. A folder of Sources that is not here is a fault.
+# Prints the project's modules that a target may import. A folder of Sources without a line here is a fault.
 allowed_modules() {
     case $1 in
     CRDKafka | CLibPQ | CZlib | CCommit | CMalloc | CSpawn | CThreadShim | CUnpackingLimit | PlantedFaults) ;;
-    # Parts of our own that know no word of the domain (decision 0034).
+    # Our own parts, which use no term of the domain (decision 0034).
     Encodings | NamesAndTimes | PooledHTTP) ;;
     Fulfillment) echo Encodings NamesAndTimes ;;
     AppStoreSimulation) echo Encodings NamesAndTimes ;;
@@ -27,25 +28,27 @@ allowed_modules() {
     Administration) echo AppleProofs AppStore BackOffice CZlib Encodings Fulfillment Kafka Ledger NamesAndTimes Pipeline Postgres ReceiptdConfiguration ;;
     Monitoring) echo AppStore Fulfillment Ledger NamesAndTimes Operations Postgres ReceiptdConfiguration ;;
     Console) echo Administration BackOffice Encodings Fulfillment Ledger NamesAndTimes Operations OperationsHTTP Postgres ReceiptdConfiguration ;;
-    # What is shipped has nothing of a test in it: only the demo uses these two.
+    # Only the demo may import AppStoreSimulation and EmbeddedPostgres: the shipped receiptd must contain no part of a
+    # test.
     Demo) echo AppStoreSimulation BackOffice EmbeddedPostgres Encodings Fulfillment Kafka Ledger NamesAndTimes Pipeline Postgres ReceiptdConfiguration ;;
     receiptd) echo Administration AppleProofs AppStore BackOffice CCommit CMalloc Console Demo Encodings Fulfillment Kafka Ledger Monitoring NamesAndTimes Operations OperationsHTTP Pipeline Postgres ReceiptdConfiguration ;;
-    # Histories see the worker from outside, and what judges them knows nothing of it.
+    # Histories use the worker from outside. HistoryModel, which judges them, must know nothing of the worker.
     HistoryModel) echo Encodings ;;
     Histories) echo AppStoreSimulation EmbeddedPostgres Encodings HistoryModel Kafka Postgres ;;
     *) return 1 ;;
     esac
 }
 
-# What a target may import at all, modules of other packages and of the system included; nothing where any is allowed.
-# No Foundation in the domain, nor in what it is made of: so no clock, no file and no socket.
+# Prints all modules that a target may import, with the modules of other packages and of the system. Prints nothing if
+# the target may import any of these. Fulfillment and the targets below it must not import Foundation, so the domain has
+# no clock, file or socket.
 all_allowed_imports() {
     case $1 in
     Fulfillment) echo Crypto Encodings NamesAndTimes ;;
     Encodings) echo none ;;
     HistoryModel) echo Encodings ;;
     NamesAndTimes) echo Darwin Glibc ;;
-    # What the pipeline reports with: no HTTP.
+    # The pipeline reports with Operations, which must have no HTTP.
     Operations) echo Darwin Dispatch Encodings Foundation Fulfillment Glibc Logging NamesAndTimes Synchronization ;;
     PooledHTTP) echo Darwin Glibc NIOCore NIOHTTP1 NIOPosix NIOSSL ;;
     esac
@@ -61,7 +64,8 @@ fault() {
     faults=$((faults + 1))
 }
 
-# FILE:LINE:MODULE of every import under a folder. Attributes, access levels and `import struct M.S` are seen through.
+# Prints FILE:LINE:MODULE for every import under a folder. The import may have attributes or an access level, or be
+# `import struct M.S`.
 imports() {
     grep -rnE --include='*.swift' \
         '^[[:space:]]*(@[A-Za-z_]+(\([^)]*\))?[[:space:]]+)*((public|package|internal|fileprivate|private)[[:space:]]+)?import[[:space:]]' \
@@ -86,7 +90,7 @@ for folder in Sources/*/ Tests/HistoryModel/ Tests/Histories/; do
     done < <(imports "$folder")
 done
 
-# A room of the ledger is named after its subject, so that nobody takes it for another target's part of the same work.
+# A folder of Ledger or BackOffice must not have the name of another target's folder, so that nobody confuses the two.
 for folder in Sources/{Ledger,BackOffice}/*/; do
     room=$(basename "$folder")
     for other in Sources/*/"$room"/; do
@@ -94,7 +98,7 @@ for folder in Sources/{Ledger,BackOffice}/*/; do
     done
 done
 
-# What decides takes the time as an argument.
+# Targets that decide must get the time as an argument.
 while IFS=: read -r file line _; do
     fault "$file:$line" "names WallClock: here time is an argument"
 done < <(grep -rn WallClock Sources/Fulfillment Sources/AppleProofs Sources/ReceiptdConfiguration Sources/AppStoreSimulation || true)

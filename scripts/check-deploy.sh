@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Checks what is for those who run receiptd: alert rules, dashboards, what Prometheus reads, the compose file,
-# the kustomization, the rights in PostgreSQL and Kafka, and the systemd unit.
+# Checks the files for operators: alert rules, dashboards, Prometheus's configuration, the compose file, the
+# kustomization, the rights in PostgreSQL and Kafka, and the systemd units.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Silent where all is well.
+# Runs a command, and prints the command's output only if the command fails.
 quietly() {
     if ! "$@" >"$scratch/said" 2>&1; then
         cat "$scratch/said" >&2
@@ -29,12 +29,12 @@ quietly promtool check config deploy/prometheus.yaml
 quietly promtool test rules "$scratch/scaling.yaml"
 scripts/check-roles.sh
 
-# Of the ACLs: each topic and consumer group that the settings name is allowed to somebody, by its default name.
+# The ACLs must allow somebody to use each topic and consumer group of the settings, by its default name.
 KAFKA_ACLS="echo" deploy/kafka/acls.sh --bootstrap-server broker:9092 >"$scratch/acls"
 settings=Sources/ReceiptdConfiguration/Settings/KafkaSettings.swift
 while read -r name; do
     grep -q -- "--topic $name\b" "$scratch/acls" || { printf 'deploy/kafka/acls.sh: nothing for the topic %s\n' "$name" >&2 && exit 1; }
-    # `receiptd check` reads each topic's cleanup policy, as an operator or in a worker's place.
+    # `receiptd check` reads each topic's cleanup policy, with a worker's rights or an operator's.
     for principal in worker operator; do
         grep -qE -- "--allow-principal User:receiptd-$principal --operation DescribeConfigs( .*)? --topic $name( |$)" "$scratch/acls" ||
             { printf 'deploy/kafka/acls.sh: the %s may not read the settings of the topic %s\n' "$principal" "$name" >&2 && exit 1; }

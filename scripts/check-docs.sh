@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails where the documents and the code disagree: the version, settings, metrics, links, files, tests, and
-# the length of README.md.
+# Fails if the documents and the code disagree about the version, settings, metrics, links, files or tests, or if
+# README.md is too long.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,8 +19,8 @@ check_readme() {
     [[ $lines -le $longest_readme ]] || fault "README.md: $lines lines, at most $longest_readme"
 }
 
-# Settings are the names in capitals that are string literals in the settings' sources, and in the first column of
-# a table in docs/settings.md.
+# A setting's name is in capitals. The settings' sources have the name as a string literal, and docs/settings.md has it
+# in the first column of a table.
 # shellcheck disable=SC2016  # the backquotes are Markdown's
 check_settings() {
     local sources=Sources/ReceiptdConfiguration/Settings name
@@ -40,13 +40,13 @@ check_settings() {
     done < <(comm -13 <(echo "$read") <(echo "$documented"))
 }
 
-# The anchors of a document's headings, as GitHub makes them.
+# Prints the anchors of a document's headings, as GitHub makes them.
 anchors() {
     awk '/^ *```/ { fenced = !fenced; next } !fenced && /^#+ / { sub(/^#+ /, ""); print tolower($0) }' "$1" |
         sed -E 's/[^a-z0-9 _-]//g; s/ /-/g'
 }
 
-# One link, seen from a document: the file and, in a Markdown file, the heading must be there.
+# Checks one link of a document: the file must exist, and if it is Markdown, the heading too.
 check_link() {
     local document=$1 target=$2
     local path=${target%%#*} anchor=
@@ -60,7 +60,7 @@ check_link() {
     fi
 }
 
-# Relative links, outside of fenced code.
+# Checks the relative links outside of fenced code.
 check_links() {
     local document target
     while read -r document; do
@@ -71,8 +71,8 @@ check_links() {
     done < <(documents)
 }
 
-# The files that docs/architecture.md and CONTRIBUTING.md name from the root are there, and each question of the reading path is
-# answered by at most four. "The house" names every folder of Sources.
+# docs/architecture.md and CONTRIBUTING.md must name only files that exist. The reading path must name one to four files
+# for each question. "The house" must name every folder of Sources.
 # shellcheck disable=SC2016  # the backquotes are Markdown's
 check_paths() {
     local document path question count folder house
@@ -91,7 +91,7 @@ check_paths() {
     done
 }
 
-# Every alert has a section that says what to do. Runbooks are named from the root.
+# The runbook section that an alert names must exist. An alert gives the path from the repository's root.
 check_runbooks() {
     local target
     while read -r target; do
@@ -99,8 +99,8 @@ check_runbooks() {
     done < <(sed -nE 's/^ *runbook_url: *//p' deploy/alerts.yaml)
 }
 
-# Every attack of docs/threat-model.md names sample cases that are there (second column) and a test that is there (last
-# column): `FILE`: the sentence that is its name.
+# The sample cases and the test that docs/threat-model.md names for an attack must exist. The second column has the
+# cases. The last column has the test as `FILE`: NAME.
 # shellcheck disable=SC2016  # the backquotes are Markdown's
 check_threats() {
     local model=docs/threat-model.md name file sentence
@@ -116,7 +116,7 @@ check_threats() {
     done < <(awk -F ' *[|] *' 'NF == 6 && $2 !~ /^(attack|-)/ { print $5 }' "$model" | sed -E 's/^`([^`]+)`: */\1\t/')
 }
 
-# docs/contract/reasons.md lists each detail_code that events may have, and docs/answers.md each reason.
+# docs/contract/reasons.md must list each detail_code of events, and docs/answers.md must list each reason.
 check_causes() {
     local code
     while read -r code; do
@@ -129,7 +129,7 @@ check_causes() {
         grep -oE '[a-z_]+' | sort -u)
 }
 
-# The sources register each metric that docs/contract/commands.md promises.
+# The sources must register each metric that docs/contract/commands.md promises.
 check_metrics() {
     local name
     # shellcheck disable=SC2016  # the backquotes are Markdown's
@@ -138,7 +138,8 @@ check_metrics() {
     done < <(grep -oE '^\| `receiptd_[a-z_]+' docs/contract/commands.md | tr -d '|` ')
 }
 
-# The version is in one place, Sources/receiptd/Version.swift. CHANGELOG.md's newest and that of docs/schemas are the same.
+# Sources/receiptd/Version.swift holds the version. The newest version in CHANGELOG.md and the version of docs/schemas
+# must be the same.
 check_version() {
     local version changelog schemas
     version=$(scripts/version.sh)

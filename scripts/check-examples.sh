@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Runs the clients of examples/ against the demo's parts, kills consumers and worker on the way, and compares the inventories with
-# what was bought: each grant once. Takes less than a minute. Wants a debug build.
-# usage: scripts/check-examples.sh [FOLDER]     of receiptd and AppStoreSimulator; .build/debug by default
+# Runs the clients of examples/ against the demo's parts, and kills consumers and the worker meanwhile. Then the script
+# compares the inventories with the purchases: each grant must be there once. The script takes less than a minute, and
+# needs a debug build.
+# usage: scripts/check-examples.sh [FOLDER]     FOLDER has receiptd and AppStoreSimulator; .build/debug by default
 set -euo pipefail
 
 programs=$(realpath "${1:-$(dirname "$0")/../.build/debug}")
 cd "$(dirname "$0")/.."
 
-# Debian's own Go libraries: nothing is fetched from elsewhere.
+# The Go libraries come from Debian packages, so the build downloads nothing else.
 scripts/setup.sh python3-confluent-kafka python3-psycopg2 python3-jsonschema python3-yaml \
     go=golang-go golang-github-confluentinc-confluent-kafka-go-dev golang-github-jackc-pgx-v4-dev
 readonly clients=$PWD/.build/examples

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails where a Swift file is not as `make format` would leave it.
+# Fails if `make format` would change a Swift file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

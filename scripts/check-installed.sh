@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Links the debug build's receiptd with Swift's runtime in it, packs it, and tries the packages in a Debian without Swift, as
-# scripts/check-package.sh --installed does. A release build takes minutes, and what it links is the same but for its speed.
-# Wants a debug build, and Debian's mirror.
+# Links the debug build's receiptd again, with Swift's runtime inside, and packs it. Then scripts/check-package.sh
+# --installed tries the packages in a Debian without Swift. A release build takes minutes, and differs only in speed.
+# The script needs a debug build and Debian's mirror.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 read -ra libraries < <(pkg-config --libs libpq rdkafka zlib)
-# What Foundation is made of has to be named: the modules were compiled for the shared one. lld does not mind the order.
+# The command names the static libraries of Foundation, because the modules were compiled for the shared Foundation. lld
+# accepts libraries in any order.
 swiftc -use-ld=lld -static-stdlib -emit-executable -module-name receiptd -o "$scratch/receiptd" \
     -Xlinker --defsym -Xlinker main=receiptd_main @.build/debug/receiptd.product/Objects.LinkFileList "${libraries[@]}" -lstdc++ \
     -lFoundation -lFoundationEssentials -lFoundationInternationalization -lCoreFoundation \

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Fails where deploy/kubernetes is not what Kubernetes, KEDA and the Prometheus operator take, or its parts do not fit.
+"""Fails if Kubernetes, KEDA or the Prometheus operator refuses deploy/kubernetes, or if its parts do not fit together.
 
 usage: check-kubernetes.py SCALING_TEST     by scripts/check-deploy.sh, with the packages of scripts/deploy-tools.txt
 
-Builds the kustomization with kubectl, holds each object against its kind's schema without a cluster, and follows what one
-object names of another. Writes deploy/kubernetes/scaling.test.yaml with KEDA's queries into SCALING_TEST, for promtool.
+Builds the kustomization with kubectl, checks each object by the schema of its kind without a cluster, and
+checks the references between objects.
+
+Writes deploy/kubernetes/scaling.test.yaml with KEDA's queries into SCALING_TEST, for promtool.
 """
 
 import re
@@ -22,14 +24,14 @@ from pydantic import ValidationError
 
 FOLDER = Path("deploy/kubernetes")
 KUBECTL = Path(".build/deploy-tools/bin/kubectl")
-# Those that scripts/deploy-tools.sh unpacks.
+# The versions that scripts/deploy-tools.sh unpacks.
 KUBERNETES_VERSIONS = [version.removesuffix("-local-strict") for version in utils.all_versions()]
 CUSTOM_KINDS = {
     "ScaledObject": keda.ScaledObject,
     "PodMonitor": prometheus.PodMonitor,
     "PrometheusRule": prometheus.PrometheusRule,
 }
-# How much is to be left between the worker's own grace and the kill. Seconds.
+# The least number of seconds between the end of the worker's own grace period and Kubernetes' kill.
 MARGIN = 10
 
 faults: list[str] = []
@@ -51,7 +53,7 @@ def documents(text: str) -> list[dict]:
 
 
 def unknown_keys(given: Any, taken: Any, path: str = "") -> list[str]:
-    """What of `given` is not in what the model made of it: it takes unknown keys without a word."""
+    """Returns the keys of `given` that `taken` lacks. The model made `taken` of `given`, and ignores unknown keys."""
     if isinstance(given, dict) and isinstance(taken, dict):
         missing = [f"{path}.{key}" for key in given if key not in taken]
         return missing + [
@@ -83,7 +85,7 @@ def check_schema(thing: dict) -> None:
 
 
 def chooses(selector: dict, labels: dict[str, str]) -> bool:
-    """Whether a LabelSelector takes what has these labels. Of its operators NotIn is all that is used."""
+    """Returns whether a LabelSelector selects an object with these labels. The only operator in use is NotIn."""
     expressions = selector.get("matchExpressions", [])
     if any(expression["operator"] != "NotIn" for expression in expressions):
         sys.exit(f"check-kubernetes: cannot follow {expressions}")
@@ -110,7 +112,7 @@ class Objects:
 
 
 def check_secrets(thing: dict, objects: Objects) -> None:
-    """Secrets come as files only, and each file that is named is one that is there."""
+    """Checks that each file that a container names is mounted there. Secrets come as files only."""
     pod = thing["spec"]["template"]["spec"]
     volumes = {volume["name"]: volume for volume in pod["volumes"]}
     for container in pod["containers"]:
@@ -167,7 +169,7 @@ def ports(thing: dict) -> set[str]:
 
 
 def check_policies(objects: Objects) -> None:
-    """Something holds each workload back, and a Deployment reaches Kafka where its settings name it, and nowhere else."""
+    """Checks that policies limit each workload, and open Kafka to exactly the Deployments with a setting for it."""
     kafka = int(objects.maps[next(name for name in objects.maps if name.startswith("receiptd-settings"))][
         "KAFKA_BOOTSTRAP_SERVERS"].split(":")[1])
     for thing in objects.workloads:
@@ -211,7 +213,7 @@ def check_references(objects: Objects) -> None:
 
 
 def formula(text: str) -> Callable[[dict[str, float]], float]:
-    """KEDA's `a > 0 ? b : c`, which is all that is used of its language, as Python's."""
+    """Returns a Python function for KEDA's formula `a > 0 ? b : c`. scaledobject.yaml uses no other form."""
     condition, yes, no = re.fullmatch(r"(.+?) \? (.+?) : (.+)", text).groups()
     return lambda values: eval(f"({yes}) if ({condition}) else ({no})", {"min": min, "__builtins__": {}}, values)
 
@@ -230,7 +232,8 @@ def check_scaling(objects: Objects) -> dict[str, str]:
         fault(scaled, f"the formula uses {sorted(used)}, the triggers are {sorted(triggers)}")
     each = float(modifiers["target"])
     compute = formula(modifiers["formula"])
-    # What Apple does, how many workers there are, how many records wait; how many workers there should be.
+    # The result of the query `apple`, the number of workers, the number of waiting records, and the number of workers
+    # that the formula must give.
     for apple, workers, lag, wanted in [
         (0, 2, 100, 0.2), (0, 2, 5000, 10), (0, 10, 0, 0),
         (1, 2, 5000, 2), (0.01, 6, 1e9, 6), (37, 6, 1000, 2), (1, 6, 0, 0),

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Tries what scripts/package.sh makes.
-# usage: scripts/check-package.sh [BINARY]             packs it, .build/debug/receiptd by default, and looks at what is inside
-#        scripts/check-package.sh --installed FOLDER   looks at the packages of a folder, then installs, runs and removes them in a
-#                                                      Debian of their own, which has no Swift. Wants mmdebstrap, and Debian's mirror
+# Checks the packages that scripts/package.sh makes.
+# usage: scripts/check-package.sh [BINARY]             packs BINARY (.build/debug/receiptd) and checks the contents
+#        scripts/check-package.sh --installed FOLDER   checks the packages in FOLDER; installs, runs and removes them
+#                                                      in a new Debian without Swift. Needs mmdebstrap and a mirror
 set -euo pipefail
 
 installs=
@@ -19,7 +19,7 @@ fail() {
     exit 1
 }
 
-# Silent where all is well.
+# Runs a command, and prints the command's output only if the command fails.
 quietly() { "$@" >"$scratch/said" 2>&1 || { head -n 50 "$scratch/said" >&2 && fail "$*"; }; }
 
 scratch=$(mktemp -d)
@@ -56,7 +56,7 @@ tar --extract --strip-components 1 --directory "$scratch/tar" --file "$tarball"
 for script in postinst prerm postrm; do quietly sh -n "$scratch/control/$script"; done
 [[ $(stat --format %a "$scratch/deb/etc/receiptd/credentials") == 700 ]] || fail "anybody may read /etc/receiptd/credentials"
 
-# What is in both, by where it is below a prefix.
+# Checks the files that the .deb and the tarball both have below their prefix.
 check_contents() {
     local root=$1 prefix=$2 zsh=$3 path unit command
     for path in bin/receiptd lib/systemd/system/{receiptd,receiptd-console}.service share/man/man1/receiptd.1.gz \
@@ -85,14 +85,14 @@ check_contents "$scratch/tar" /usr/local site-functions
 readonly root=$scratch/deb/usr
 quietly "$root/bin/receiptd" catalog check "$root/share/doc/receiptd/examples/catalog.yaml"
 bash -n "$root/share/bash-completion/completions/receiptd"
-# Shells and readers of manual pages that not every machine has.
+# Not every machine has zsh, fish and mandoc.
 if command -v zsh >/dev/null; then quietly zsh -n "$root/share/zsh/vendor-completions/_receiptd"; fi
 if command -v fish >/dev/null; then quietly fish --no-execute "$root/share/fish/vendor_completions.d/receiptd.fish"; fi
 mkdir "$scratch/man"
 for page in "$root"/share/man/man1/*.gz; do gzip -dc "$page" >"$scratch/man/$(basename "$page" .gz)"; done
 if command -v mandoc >/dev/null; then (cd "$scratch/man" && quietly mandoc -T lint -W warning ./*.1); fi
 
-# Each command has its page, and completions know each by its name.
+# Each command must have a manual page, and the completions must know each command's name.
 "$root/bin/receiptd" --experimental-dump-help >"$scratch/help.json"
 /usr/bin/python3 -B - "$scratch/help.json" >"$scratch/commands" <<'EOF'
 import json, sys
@@ -112,7 +112,7 @@ while read -r command; do
 done <"$scratch/commands"
 
 scripts/setup.sh python3-venv
-# SPDX: by the validator of those who make SPDX; and all that was resolved is in it.
+# SPDX's own validator must accept the SBOM, and the SBOM must list every package that SwiftPM resolved.
 scripts/deploy-tools.sh
 quietly .build/deploy-tools/bin/pyspdxtools --infile "$sbom"
 quietly /usr/bin/python3 -B - "$sbom" Package.resolved "$root/bin/receiptd" <<'EOF'
@@ -130,13 +130,13 @@ assert sbom["packages"][0]["checksums"] == [{"algorithm": "SHA256", "checksumVal
 EOF
 
 if [[ -z $installs ]]; then
-    # The same binary at the same time makes the same bytes.
+    # Packing the same binary with the same timestamp must make the same bytes.
     RECEIPTD_BINARY=$root/bin/receiptd quietly scripts/package.sh --fast "$scratch/again"
     quietly diff --recursive --brief "$dist" "$scratch/again"
     exit
 fi
 
-# From here on in a Debian of its own. Nothing of this machine is in it but the packages.
+# The remaining checks run in a new Debian, which gets only the packages from this machine.
 scripts/setup.sh mmdebstrap
 mkdir "$scratch/in"
 cp "$deb" "$scratch/in/receiptd.deb"
@@ -146,7 +146,7 @@ cat >"$scratch/in/try.sh" <<'EOF'
 set -eu
 fail() { echo "check-package: $*" >&2; exit 1; }
 
-# Runs receiptd: the exit code and a text that it says are as given.
+# Runs a command, which must end with the given exit code and print the given text.
 expect() {
     code=$1 text=$2
     shift 2
@@ -172,7 +172,7 @@ expect 69 "FAILED  postgresql" env KAFKA_BOOTSTRAP_SERVERS=127.0.0.1:9 DATABASE_
     APPLE_SERVER_API_PRODUCTION_URL=$nowhere APPLE_SERVER_API_SANDBOX_URL=$nowhere receiptd check
 expect 0 "" receiptd catalog check /usr/share/doc/receiptd/examples/catalog.yaml
 
-# As the service's user, with the settings of the example.
+# receiptd runs as the service's user, with the settings of the example, which lack DATABASE_URL.
 getent passwd receiptd >/dev/null || fail "there is no user receiptd"
 cp /usr/share/doc/receiptd/examples/receiptd.env.example /etc/receiptd/receiptd.env
 expect 78 "DATABASE_URL: is required" setpriv --reuid receiptd --regid receiptd --clear-groups \
@@ -181,7 +181,7 @@ systemd-analyze --man=no verify receiptd.service receiptd-console.service >/try/
 ! grep receiptd /try/said || fail "systemd has something to say of the unit"
 systemctl enable --quiet receiptd receiptd-console
 
-# The tarball beside it, on the same libraries.
+# The tarball's receiptd must run beside the package, on the same libraries.
 tar -xzf /try/receiptd.tar.gz --strip-components 1 -C /usr/local
 expect 0 "$VERSION" /usr/local/bin/receiptd --version
 rm /usr/local/bin/receiptd
@@ -197,9 +197,9 @@ for unit in receiptd receiptd-console; do
 done
 [ -e /etc/receiptd/receiptd.env ] || fail "a purge has removed what an operator wrote"
 EOF
-# The release of this machine, for its libraries are those that the binary was linked to.
+# The new Debian has the release of this machine, because the binary is linked to that release's libraries.
 suite=$(sed -nE 's/^VERSION_CODENAME=//p' /etc/os-release)
-# shellcheck disable=SC2016  # $1 is the new root, as mmdebstrap calls its hooks
+# shellcheck disable=SC2016  # mmdebstrap gives its hooks the new root as $1
 VERSION=$version IN=$scratch/in timeout --kill-after=10s 15m mmdebstrap --quiet --variant=apt --format=null \
     --customize-hook='cp -R "$IN" "$1/try" && chroot "$1" env VERSION="$VERSION" sh /try/try.sh' "$suite" /dev/null ||
     fail "what is installed does not do as it should"

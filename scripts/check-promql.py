@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Fails where PromQL of the deploy files, or a document, names a metric or a label that receiptd does not have.
+"""Fails if PromQL of the deploy files, or a document, names a metric or a label that receiptd does not have.
 
 usage: check-promql.py RULES_FILE     by scripts/check-deploy.sh, with the packages of scripts/deploy-tools.txt
 
 Reads the alert rules, the dashboards and KEDA's triggers. Writes every expression of the dashboards into RULES_FILE, as
-recording rules: promtool has to take them too.
+recording rules, because promtool must accept them too.
 """
 
 import json
@@ -17,12 +17,12 @@ from typing import Iterator
 import promql_parser as promql
 import yaml
 
-# What Prometheus adds to every series of a target.
+# The labels that Prometheus adds to every series of a target.
 TARGET_LABELS = frozenset({"instance", "job", "namespace", "pod", "container"})
-# What Prometheus makes by itself, and its labels.
+# The series that Prometheus makes by itself, and their labels.
 OWN_SERIES = {"ALERTS": {"alertname", "alertstate", "severity"}, "up": set()}
 OF_COUNTERS = {"rate", "irate", "increase", "resets"}
-# Grafana fills them in before Prometheus sees them.
+# Grafana replaces these variables before Prometheus gets the query.
 GRAFANA_VARIABLES = {"$__rate_interval": "5m", "$__interval": "1m", "$__range": "1h"}
 
 faults: list[str] = []
@@ -44,7 +44,7 @@ class Metric:
 
 
 def metrics() -> dict[str, Metric]:
-    """What the sources declare, by name."""
+    """Returns the metrics that the sources declare, by name."""
     declaration = re.compile(
         r'\(\s*"((?:receiptd|process)_\w+)",\s*help:\s*"[^"]*"(?:,\s*labels:\s*\[([^\]]*)\])?(,\s*buckets:)?')
     found = {}
@@ -60,7 +60,7 @@ METRICS = metrics()
 
 
 def series_labels(name: str, place: str) -> set[str]:
-    """The labels of one series of a scrape, or of Prometheus's own."""
+    """Returns the labels of a series that a target or Prometheus itself has. Reports an unknown metric."""
     if name in OWN_SERIES:
         return OWN_SERIES[name] | TARGET_LABELS
     base = re.sub(r"_(bucket|sum|count)$", "", name)
@@ -74,12 +74,12 @@ def series_labels(name: str, place: str) -> set[str]:
     return set(METRICS[name].labels | TARGET_LABELS)
 
 
-# In place of a function's name: an operand of `unless`.
+# Stands in place of a function's name, for an operand of `unless`.
 NEW_SERIES = "unless"
 
 
 def labels_of(node: promql.Expr, place: str, function: str = "") -> set[str]:
-    """The labels that a result may have. Reports what the expression names and is not there."""
+    """Returns the labels that a result may have. Reports the unknown metrics and labels that the expression names."""
     match node:
         case promql.VectorSelector():
             known = series_labels(node.name or "", place)
@@ -110,7 +110,8 @@ def labels_of(node: promql.Expr, place: str, function: str = "") -> set[str]:
                 fault(place, f"an aggregation over {label}, which {node.expr} does not have")
             return listed if node.modifier.type == promql.AggModifierType.By else below - listed
         case promql.BinaryExpr():
-            # A counter that was not there before counts whole: its first increase is in no rate.
+            # A rule may use a new counter's whole value (`unless`), because no rate includes a counter's first
+            # increase.
             function = NEW_SERIES if str(node.op) == "unless" else ""
             return labels_of(node.lhs, place, function) | labels_of(node.rhs, place, function)
         case promql.ParenExpr() | promql.UnaryExpr() | promql.SubqueryExpr():
@@ -143,7 +144,7 @@ def check_alerts(path: Path) -> None:
 
 
 def triggers(path: Path) -> Iterator[tuple[str, str]]:
-    """Queries of KEDA's Prometheus triggers: a name and PromQL."""
+    """Yields the name and the PromQL of each of KEDA's Prometheus triggers."""
     for document in yaml.safe_load_all(path.read_text()):
         if document and document.get("kind") == "ScaledObject":
             for trigger in document["spec"]["triggers"]:
@@ -164,7 +165,7 @@ def panels(dashboard: dict) -> Iterator[dict]:
 
 
 def check_dashboard(path: Path) -> Iterator[str]:
-    """Returns the expressions, as Prometheus gets them."""
+    """Yields the expressions as Prometheus gets them."""
     dashboard = json.loads(path.read_text())
     variables = dict(GRAFANA_VARIABLES)
     sources = set()
@@ -204,7 +205,7 @@ def check_dashboard(path: Path) -> Iterator[str]:
 
 
 def check_documents() -> None:
-    """Every metric is in a document, with its labels, and no document has another."""
+    """Checks that a document has every metric with its labels, and that no document has any other metric."""
     told: set[str] = set()
     for path in [Path("docs/contract/commands.md"), Path("docs/operations.md")]:
         for name, labels in re.findall(r"`((?:receiptd|process)_[a-z_]+)(?:{([^}`]*)})?`", path.read_text()):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Fails where deploy/postgres/roles.sql gives a role too little for what it runs, or more than that.
+"""Fails if deploy/postgres/roles.sql gives a role too few rights for its statements, or more rights than these need.
 
-usage: check-roles.py SOCKET_FOLDER     by scripts/check-roles.sh, over a server of its own
+usage: check-roles.py SOCKET_FOLDER     by scripts/check-roles.sh, on a temporary server
 
-Applies roles.sql before and after the schema, twice each. Then each role prepares its statements, up to the server's own
-check of rights, as `receiptd check` does; and without any one right of its own at least one statement of it must fail.
+Applies roles.sql before and after the schema, twice each. Then each role prepares its statements, so that the
+server checks the rights, as in `receiptd check`. Without any one of the rights, at least one statement must fail.
 """
 
 import re
@@ -21,14 +21,15 @@ BACK_OFFICE = Path("Sources/BackOffice")
 DATABASE = "receiptd"
 SERVER = sys.argv[1]
 
-# Statements that make or read what is no table of the schema.
+# Statement files that create or read a table outside of the schema.
 NOT_IN_TABLES = {"create_import_table", "find_index_states"}
-# By receiptd_support: commands that only look.
+# The statement files of commands that only read. receiptd_support runs these commands.
 LOOKING = re.compile(
     r"inspect_\w+|find_event_names|find_told_\w+|list_(holds|parked|unclaimed|subscriptions)|list_(unclaimed|refund)_kinds|list_kept_dead_letters|count_(holds|parked|unclaimed)"
     r"|list_traffic_\w+|list_console_changes|list_refunds|count_refunds|count_listed_subscriptions|count_granted_units|find_(latest_)?catalog|find_redriven_dead_letters")
 
-# Run to their end, for their functions' bodies and their triggers need rights of their own.
+# The check runs these statements to their end, because the bodies of functions and the triggers need rights of their
+# own.
 SCHEMA_VERSION = "SELECT version FROM schema_version"
 WORKERS_CALLS = [
     SCHEMA_VERSION,
@@ -59,7 +60,7 @@ READERS_CALLS = [
     """SELECT original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
         grace_expires_at, will_renew, renewal_product_id, environment, revision, checked_at, updated_at FROM subscriptions""",
 ]
-# Nobody but who is named may.
+# The statements that PostgreSQL must refuse to each role.
 REFUSED = {
     "receiptd_worker": ["DELETE FROM grants", "UPDATE outcomes SET answer = NULL", "INSERT INTO catalogs DEFAULT VALUES",
                         "CREATE TABLE mine (id int)", "DROP TABLE outcomes_default", "TRUNCATE grants"],
@@ -90,7 +91,7 @@ def apply(path: Path, role: str) -> None:
 
 
 def statements() -> tuple[dict[str, str], dict[str, str]]:
-    """All statements, and those of a worker, by name."""
+    """Returns all statements, and the statements of a worker, by name."""
     every = {
         path.stem: path.read_text() for target in (LEDGER, BACK_OFFICE) for path in sorted(target.glob("*/SQL/*.sql"))
         if path.stem not in NOT_IN_TABLES and not path.is_symlink()}
@@ -108,11 +109,11 @@ def make_import_table(session: psycopg.Connection) -> None:
 
 
 def rehearse(session: psycopg.Connection, text: str) -> str | None:
-    """Why the server refuses the role; nil where it does not."""
+    """Returns the reason why the server refuses the statement; None if the server accepts it."""
     count = max((int(number) for number in re.findall(r"\$(\d+)", text)), default=0)
     nulls = f"({', '.join(['NULL'] * count)})" if count else ""
     session.execute("SAVEPOINT rehearsal")
-    # A plan for no values in particular: null is no value for some.
+    # A generic plan does not depend on the values. The rehearsal passes nulls, which some statements do not accept.
     session.execute("SET LOCAL plan_cache_mode = force_generic_plan")
     try:
         session.execute(f"PREPARE rehearsal AS {text.strip().rstrip(';')}")
@@ -151,7 +152,7 @@ def check_enough(role: str, rehearsed: dict[str, str], called: list[str]) -> Non
 
 def check_refused(role: str, refused: list[str]) -> None:
     with connect(role) as session:
-        # It is the rights that must refuse it.
+        # The rights must refuse the statement, and not a read-only session.
         session.read_only = False
         for text in refused:
             if call(session, text) is None:
@@ -160,13 +161,14 @@ def check_refused(role: str, refused: list[str]) -> None:
 
 
 def check_least(role: str, rehearsed: dict[str, str], called: list[str]) -> int:
-    """Takes one right of a role after another away, in SQL transactions that are rolled back. Returns how many it has."""
+    """Revokes each right of a role in turn, in SQL transactions that are rolled back. Returns the number of rights."""
     with connect("postgres") as session:
         rights = session.execute(
             """SELECT relname, privilege_type FROM pg_class, aclexplode(relacl)
             WHERE relnamespace = 'public'::regnamespace AND grantee = %s::regrole ORDER BY 1, 2""", [role]).fetchall()
         for table, right in rights:
-            # What a function needs is not to be seen in the statement that calls it.
+            # The text of a statement does not name the tables that a called function uses. So the check runs all of
+            # `called`.
             concerned = [text for text in rehearsed.values() if re.search(rf"\b{table}\b", text)]
             session.execute(sql.SQL("REVOKE {} ON {} FROM {}").format(
                 sql.SQL(right), sql.Identifier(table), sql.Identifier(role)))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs scripts/check-roles.py over a PostgreSQL of its own, which nobody but this machine's user reaches and which goes again.
+# Runs scripts/check-roles.py on a temporary PostgreSQL server, which listens only on a Unix socket of this machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -7,7 +7,7 @@ scripts/deploy-tools.sh
 
 bin=$(command -v initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb' | sort -V | tail -n 1)
 bin=$(dirname "$(readlink -f "$bin")")
-# PostgreSQL refuses to be root.
+# PostgreSQL refuses to run as root.
 as=()
 [[ $(id -u) -ne 0 ]] || as=(setpriv --reuid postgres --regid postgres --init-groups)
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Fails where docs/schemas is not what its meta-schemas and AsyncAPI allow, what docs/contract says, or what receiptd takes and writes:
-# every sample case, every catalog, the examples of the contract, and every line of the files that are named.
-# usage: scripts/check-schemas.sh [--all-kinds] [FILE...]   JSON lines of events, as RECEIPTD_TEST_EVENTS collects them
-#                                                           --all-kinds: fails where a kind of event is in none of them
+# Fails if docs/schemas breaks its meta-schemas or AsyncAPI, or differs from docs/contract. Fails too if docs/schemas
+# does not fit the data that receiptd reads and writes: every sample case, every catalog, the contract's examples, and
+# every line of each FILE.
+# usage: scripts/check-schemas.sh [--all-kinds] [FILE...]   FILE: JSON lines of events, as RECEIPTD_TEST_EVENTS collects
+#                                                           them; --all-kinds: fails if a kind of event is in no FILE
 set -euo pipefail
 
 arguments=()
@@ -12,7 +13,7 @@ for argument in "$@"; do
 done
 cd "$(dirname "$0")/.."
 
-# Debian's own interpreter and packages, whatever else is on the PATH.
+# Debian's Python with Debian's packages, even if PATH has another Python first.
 readonly python=/usr/bin/python3
 if ! "$python" -c 'import jsonschema, yaml' 2>/dev/null; then
     scripts/setup.sh python3-jsonschema python3-yaml

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fails where a file, a function or a type is too large, and where a protocol with several implementations has no suite that
-# runs on all of them.
-# scripts/style-allowed.txt lists what may still break a rule; an entry that nothing needs is a fault too. --all ignores it.
+# Fails if a file, a function or a type is too large, or if a protocol with several implementations has no suite that
+# runs on all of them. scripts/style-allowed.txt lists the exceptions, and an exception that is not needed is a fault
+# too. --all ignores the list.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ allowed=scripts/style-allowed.txt
 
 swift_files() { find Sources Tests Plugins Benchmarks Fuzzing -name '*.swift' -not -path '*/.build*/*' | sort; }
 
-# Every check prints CHECK, PATH, LINE and what is wrong, with tabs between.
+# For each fault a check prints CHECK, PATH, LINE and a description, separated by tabs.
 check_files() {
     swift_files | xargs wc -l | awk -v longest="$longest_file" '
         $2 != "total" && $1 > longest { printf "file\t%s\t1\t%d lines, at most %d\n", $2, $1, longest }'
@@ -24,19 +24,20 @@ check_files() {
             }'
 }
 
-# What is in the executable is in reach of no other program and of few tests.
+# Limits the executable's code, which no other program and only a few tests can use.
 check_executable() {
     find Sources/receiptd -name '*.swift' -print0 | xargs -0 cat | wc -l | awk -v longest="$longest_executable" '
         $1 > longest { printf "executable\tSources/receiptd\t0\t%d lines, at most %d\n", $1, longest }'
 }
 
-# Relies on the layout that scripts/check-format.sh holds: what begins at a column ends with a brace at that column.
+# Relies on the layout that scripts/check-format.sh enforces: a closing brace stands in the column where its declaration
+# begins.
 check_functions() {
     swift_files | xargs awk -v longest="$longest_function" '
         function indentation(line) { match(line, /^ */); return RLENGTH }
         FNR == 1 { depth = 0 }
         /^ *([a-z@]+(\([a-z]+\))? )*(func |init[?(<]|deinit)/ {
-            # Requirements of a protocol, one behind the other.
+            # A protocol requirement has no braces, so the next declaration ends it.
             while (depth > 0 && !is_open[depth] && column[depth] >= indentation($0)) depth--
             depth++
             start[depth] = FNR
@@ -54,7 +55,7 @@ check_functions() {
         }'
 }
 
-# Stored `var`s of a type, also in what extends it in the same file: extensions hold none.
+# Counts the stored `var`s of each type. Extensions cannot have any.
 check_variables() {
     swift_files | xargs awk -v most="$most_variables" '
         function indentation(line) { match(line, /^ */); return RLENGTH }
@@ -82,8 +83,8 @@ check_variables() {
         }'
 }
 
-# A protocol that more than one type conforms to, doubles included, says in a suite what it promises, which runs on all of them.
-# scripts/no-conformance.txt lists those that promise nothing.
+# If several types conform to a protocol, test doubles included, a suite must test the protocol's promises on all of
+# them. scripts/no-conformance.txt lists the protocols that promise nothing.
 check_conformance() {
     local exempt=scripts/no-conformance.txt protocols suites
     protocols=$(swift_files | grep '^Sources/' | xargs grep -nE '^ *((public|package|private|fileprivate) )?protocol [A-Z]')
@@ -110,7 +111,7 @@ check_conformance() {
         }
         FNR == 1 { head = "" }
         head == "" && /^ *([a-z@]+(\([a-z]+\))? )*(struct|class|actor|enum|extension) [A-Z]/ { head = " " }
-        # A head may be on several lines.
+        # The head of a declaration may have several lines.
         head != "" {
             head = head " " $0
             if ($0 !~ /\{/) next
@@ -140,7 +141,8 @@ check_conformance() {
         }' | sort
 }
 
-# Leaves out what the list allows: lines of CHECK and a path, or the start of one that ends in a slash.
+# Leaves out the faults that the list allows. A line of the list is CHECK and a path. A path that ends in a slash stands
+# for all files below it.
 faults() {
     awk -F '\t' -v allowed="$allowed" '
         BEGIN {

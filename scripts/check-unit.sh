@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the units of deploy, each by itself and with what makes it run on old versions of systemd: systemd has to take both
-# without a word, and the directives that old versions do not know are marked as such.
+# Checks the systemd units of deploy, each alone and with the drop-in for old versions of systemd. systemd must accept
+# both without a message. A comment must mark each directive that old versions do not know.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,14 +12,14 @@ fail() {
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Of the environment here only systemd's own matters: the program need not be installed.
+# This check needs systemd and not receiptd: the caller puts /bin/true in place of the program.
 verify() {
     local said
     said=$(systemd-analyze verify "$scratch/$1.service" 2>&1) || fail "$2: $said"
     [[ -z $said ]] || fail "$2: $said"
 }
 
-# Since which version systemd knows what is newer than 239, which all that is used else is not.
+# The first version of systemd that knows a directive. systemd 239 knows every used directive that is not in the list.
 declare -A since=(
     [Type=exec]=240 [ProtectHostname]=242 [RestrictSUIDSGID]=242 [ProtectKernelLogs]=244 [ProtectClock]=245
     [LoadCredential]=247 [ProtectProc]=247 [ProcSubset]=247 [SetCredential]=247 [LoadCredentialEncrypted]=250
@@ -28,7 +28,7 @@ declare -A since=(
     [RestartSteps]=254 [RestartMaxDelaySec]=254 [OpenFile]=253 [TemporaryFileSystem]=238 [ProtectControlGroups]=232
     [PrivateMounts]=239 [RestartMode]=254 [ExtensionImages]=248 [CoredumpReceive]=255 [PrivatePIDs]=257
 )
-# The last comment in front of a directive begins with its version.
+# If a directive is newer than 239, the last comment above it must begin with its version.
 check_versions() {
     local unit=$1 line directive version name known
     while read -r line directive version; do
@@ -53,12 +53,12 @@ check_unit() {
     cp "$old" "$scratch/$1.service.d/old-systemd.conf"
     verify "$1" "$old"
     check_versions "$unit"
-    # With the drop-in nothing is left of what needs 250.
+    # The drop-in must take back every line that needs systemd 250.
     for name in LoadCredential Environment; do
         grep -q "^$name=$" "$old" || fail "$old does not take $name= back"
     done
     ! grep -q '^[^#]*%d' "$old" || fail "$old names the folder of credentials"
-    # Both hand over the same settings.
+    # The unit and the drop-in must set the same variables.
     [[ $(settings "$unit") == "$(settings "$old")" ]] || fail "$unit and $old set different variables"
 }
 

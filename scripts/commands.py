@@ -1,9 +1,9 @@
 """Runs the commands that README.md and docs/first-hour.md show, block by block, in one shell a page, on embedded parts.
 
-A comment in front of a fenced block changes what is done with it:
-  <!-- commands: not run: WHY -->       the block is passed over, and named at the end
+A comment in front of a fenced block changes its treatment:
+  <!-- commands: not run: WHY -->       the script skips the block, and names it at the end
   <!-- commands: until TEXT -->         the block runs until its output has the text, then gets Ctrl-C
-Each line of a fenced block without a language is expected in the output of the commands above it; … stands for anything.
+The output of a block must have each line of a following block without a language. In such a line … stands for any text.
 
 usage: scripts/check-commands.sh
 """
@@ -22,7 +22,7 @@ import time
 
 import examples
 
-# For one block, on a machine that other tests keep busy.
+# The time limit for one block, on a machine that other tests keep busy.
 LIMIT_SECONDS = 120
 SLOW_SECONDS = 5
 COMMENT = re.compile(r"^<!-- commands: (not run|until)[: ] *(.*) -->$")
@@ -35,7 +35,7 @@ class Block:
 
 
 def blocks(page):
-    """The fenced blocks of a page, in order: those of a shell, and those without a language."""
+    """Returns the fenced blocks of a page in order: blocks for a shell, and blocks without a language."""
     found, block, mark = [], None, None
     for number, line in enumerate(pathlib.Path(page).read_text().split("\n"), 1):
         if line.strip().startswith("```"):
@@ -68,14 +68,14 @@ class Shell:
         self.process = subprocess.Popen(
             [*user, "bash"], env=environment, stdin=subprocess.PIPE, stdout=open(self.output, "wb"), stderr=subprocess.STDOUT,
             text=True, start_new_session=True)
-        # Each job in a process group of its own, as at a terminal.
+        # Gives each job a process group of its own, as at a terminal.
         self.tell("set -m\n")
 
     def text(self):
         return self.output.read_text(errors="replace")
 
     def run(self, block):
-        """What the block printed."""
+        """Runs the block, and returns its output."""
         before = len(self.text())
         commands = "\n".join(block.lines)
         for shown, real in self.replaced:
@@ -105,7 +105,7 @@ class Shell:
             time.sleep(0.05)
 
     def end(self):
-        """Ends all that was started in it, each job in a group of its own."""
+        """Ends all processes of the shell's session. Each job is a process group of its own."""
         found = subprocess.run(["ps", "-o", "pid=", "-s", str(self.process.pid)], capture_output=True, text=True).stdout
         for process in found.split():
             with contextlib.suppress(ProcessLookupError):
@@ -121,7 +121,7 @@ def check_output(block, printed):
 
 
 def run_page(page, shell):
-    """Runs what is to be run. Returns the names of what is not, with the reason."""
+    """Runs the page's blocks. Returns the names of the skipped blocks, with the reasons."""
     printed, passed_over = None, []
     for block in blocks(page):
         if block.way == "not run":
@@ -138,8 +138,8 @@ def run_page(page, shell):
 
 
 def stand_ins(folder):
-    """A folder of programs: receiptd, the simulated App Store, and kafka-topics.sh, which the in-process broker does not have. The
-    broker makes a topic when a client asks for its metadata."""
+    """Returns a folder with receiptd, the simulated App Store, and stand-ins for kafka-topics.sh, make and swift. The
+    in-process broker creates a topic when a client asks for the topic's metadata."""
     programs = folder / "bin"
     programs.mkdir()
     for name in ("receiptd", "AppStoreSimulator"):
@@ -148,7 +148,7 @@ def stand_ins(folder):
         "kafka-topics.sh": "#!/usr/bin/python3\nimport sys\nfrom confluent_kafka import Producer\n"
         "options = dict(zip(sys.argv, sys.argv[1:]))\nassert '--create' in options\n"
         "Producer({'bootstrap.servers': options['--bootstrap-server']}).list_topics(options['--topic'], 10)\n",
-        # What make test has built is there: make would build it anew.
+        # `make test` has built the programs. The real make would build them again.
         "make": "#!/bin/sh\nset -e\ncase $1 in demo) exec receiptd demo ;; demo-live) exec receiptd demo --live ;; esac\nexit 2\n",
         "swift": f"#!/bin/sh\n[ \"$1 $2\" = 'build --product' ] && [ -x '{programs}'/\"$3\" ]\n",
     }
@@ -187,7 +187,7 @@ def run_hour(stack, folder, programs):
 
 
 def run_readme(stack, folder, programs):
-    """The real start, on parts that stand in for Kafka, PostgreSQL and Apple."""
+    """Runs the commands of README.md on embedded parts in place of Kafka, PostgreSQL and Apple."""
     broker, _ = examples.start_broker(stack)
     database = examples.start_postgres(stack, folder)
     examples.query(database("postgres"), "CREATE DATABASE receiptd")

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# How long each kind of the console's pages takes, over a PostgreSQL with many rows. Fails where one takes 0.3 s or more.
-# RECEIPTD names another program than the one that scripts/release.sh builds. With BESIDE, a command that measures a worker over the
-# database $KEPT of the same PostgreSQL, it runs that alone and beside somebody who pages through the slowest pages, in turn, TRIES
-# times (3). PAUSE is how long each page is looked at, in seconds (1).
-# usage: scripts/console-pages.sh [GRANTS [ROWS [FOLDER]]]     10,000,000 grants, 100,000 rows in each list; FOLDER keeps the database
+# Measures the time of each kind of the console's pages on a PostgreSQL with many rows. Fails if a page takes 0.3 s or
+# more. RECEIPTD names a program to measure in place of the one that scripts/release.sh builds.
+#
+# BESIDE is a command that measures a worker on the database $KEPT of the same PostgreSQL server. The script runs this
+# command alone, then beside a reader who requests the slowest pages, and repeats both TRIES times (3). PAUSE is the
+# reader's time on each page in seconds (1).
+# usage: scripts/console-pages.sh [GRANTS [ROWS [FOLDER]]]     10,000,000 grants, and 100,000 rows in each list;
+#                                                              FOLDER keeps the database
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -44,7 +47,7 @@ if [[ -e $data ]]; then is_loaded=yes; fi
 if [[ -z $is_loaded ]]; then
     query --file schema.sql >/dev/null 2>&1
     query --file scripts/console-pages.sql >/dev/null
-    # The indexes that loading left out.
+    # schema.sql creates the indexes again that scripts/console-pages.sql dropped.
     query --file schema.sql >/dev/null 2>&1
     query --command 'VACUUM ANALYZE'
 fi
@@ -61,7 +64,7 @@ curl --silent --fail --output /dev/null --cookie-jar "$jar" --data name=ann --da
 
 failed=0
 ask() { curl --silent --fail --output /dev/null --cookie "$jar" --write-out '%{time_total}' "http://127.0.0.1:$http$1"; }
-# page NAME ADDRESS: the first time, and the fastest and the slowest of five more
+# page NAME ADDRESS prints the time of the first request, and the fastest and slowest time of five more requests.
 page() {
     local first fastest=1000 slowest=0 again
     first=$(ask "$2") || { echo "$1 ($2) is no page" >&2 && exit 1; }
@@ -130,7 +133,7 @@ page "confirm: retry all that is unclaimed" "/confirm?change=retry-unclaimed"
 page "confirm: revoke" "/confirm?change=revoke&id=$new"
 page "sessions" /sessions
 
-# A page after another, those that cost PostgreSQL most.
+# Requests the pages that cost PostgreSQL most, one after the other, without end.
 leaf() {
     while true; do
         for address in /held "/held?player=nobody" /parked "/unclaimed?product=nothing" /dead-letters "/?span=day" \

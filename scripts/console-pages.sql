@@ -1,6 +1,9 @@
--- A large and plain database for scripts/console-pages.sh, behind schema.sql. psql variables: grants, rows (of each list).
--- A year's grants, nine in ten consumables of a million players, one of whom has 3,000; outcomes of the last 30 days, as many
--- refused as granted; each other table as full as a large fleet leaves it.
+-- Makes a large and simple database for scripts/console-pages.sh, after schema.sql. The psql variables are `grants` and
+-- `rows`, the number of rows in each list.
+--
+-- The grants are of the last year. Nine in ten are consumables. One player has 3,000 grants, and each other player has
+-- about ten. The outcomes are of the last 30 days: as many rejections as grants. Each other table is as full as a large
+-- fleet leaves it.
 SET session_replication_role = replica;
 SET client_min_messages = warning;
 SET work_mem = '256MB';
@@ -99,7 +102,7 @@ SELECT md5('p-' || n)::uuid, 'receipt-submissions', n % 64, n, at, md5('p-' || n
     (ARRAY['apple_trouble', 'doubt', 'blocked_shared_secret', 'blocked_server_api'])[n % 4 + 1], 'Apple gave no answer', at, now(),
     'waiting-p-' || n
 FROM (SELECT n, now() - (:rows - n) * (interval '5 days' / :rows) AS at FROM generate_series(1, :rows) AS n) AS waiting;
--- Receipts hardly shrink.
+-- PostgreSQL can hardly compress these texts, as it can hardly compress receipts.
 INSERT INTO parked_submissions (id, content, submission)
 SELECT id, sha256('p'), convert_to(format('{"submission_id":"%s","player_id":"%s","order_id":"waiting-%s","receipt_data":"%s"}',
     submission_id, player_id, submission_id,
@@ -113,7 +116,7 @@ SELECT id, id, pg_temp.app_of(n), pg_temp.app_of(n) || '.gems.' || n % 40, 'Prod
 FROM (SELECT n, '50000' || lpad(n::text, 10, '0') AS id, now() - (:rows - n) * (interval '60 days' / :rows) AS at
     FROM generate_series(1, :rows) AS n) AS told;
 
--- As many as one worker may tell in three days.
+-- As many rows as one worker can sample in three days.
 INSERT INTO local_refusals (event_id, submission_id, player_id, bundle_id, reason, detail_code, detail, occurred_at, kept_at)
 SELECT pg_temp.event_of('local', n), CASE WHEN n % 20 = 0 THEN 'receipt-submissions/3/' || n ELSE 'l-' || n END,
     'player-' || n % 100000, CASE WHEN n % 20 > 0 THEN 'com.example.castle' END,

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds receiptd and runs its demo: the main job on embedded parts. Arguments are handed to `receiptd demo`.
+# Builds receiptd and runs its demo on embedded parts. The script passes its arguments to `receiptd demo`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/flags.sh

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Puts the packages of scripts/deploy-tools.txt into .build/deploy-tools. Does nothing where they are there already.
+# Installs the packages of scripts/deploy-tools.txt into .build/deploy-tools. Does nothing if that file has not changed
+# since.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly wanted=scripts/deploy-tools.txt tools=.build/deploy-tools
-# It has twenty thousand files: only the schemas of the oldest version that has all that is used, and of the newest, are unpacked.
+# kubernetes-validate has twenty thousand files. The script unpacks only the schemas of two versions of Kubernetes: the
+# oldest that has everything that deploy/kubernetes uses, and the newest.
 readonly packed=kubernetes-validate versions=(v1.27.0-local-strict v1.37.0-local-strict)
 
 cmp -s "$wanted" "$tools/installed.txt" && exit
-# An interrupted one is begun anew.
+# An interrupted installation starts again from nothing.
 rm -rf "$tools"
 mkdir -p .build
 /usr/bin/python3 -m venv "$tools"

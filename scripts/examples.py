@@ -26,11 +26,12 @@ TOPICS = ["receipt-submissions", "receipt-outcomes", "receipt-dead-letters"]
 PARTITIONS = 4
 PLAYERS, RECEIPTS, PURCHASES = 12, 24, 10
 KILLS = 3
-# Events that a consumer handles before it is killed. Few enough for all kills to come while there is more to do.
+# The number of events that a consumer handles before the test kills it. The numbers are small, so all kills come while
+# events are left.
 LIFE = range(5, 40)
 LIMIT_SECONDS = 120
 KEY = "the key of the examples"
-# What anybody who may write to the topic can put there.
+# Records that are no events. Anybody with the right to write to the topic can put them there.
 NO_EVENTS = [
     None, b"", b"no JSON", b"[]", b"[" * 100_000, b'{"type":"receipt.granted"}', b'{"event_id":"1","type":"receipt.granted"}',
     b'{"event_id":"0b6d1a3c-59d3-5e2f-8f0b-6f1f0c0f7a11","type":"receipt.granted","transaction_id":"1","player_id":"p"}',
@@ -39,7 +40,8 @@ NO_EVENTS = [
     b'{"event_id":"0b6d1a3c-59d3-5e2f-8f0b-6f1f0c0f7a13","type":"receipt.granted","transaction_id":"1","player_id":"p",'
     b'"product_id":"x","revision":1,"quantity":99999999999}',
 ]
-# The in-process broker takes no member back before its session has ended, and knows no session below 3 s.
+# The in-process broker takes a killed member back only after the member's session has ended. It accepts no session
+# below 3 s.
 SESSION_MILLISECONDS = "3200"
 
 
@@ -51,12 +53,12 @@ def wait_until(what, condition):
         time.sleep(0.05)
 
 
-# Even where this process is killed.
+# Ends the started program even if something kills this process.
 WITH_US = ["setpriv", "--pdeathsig", "KILL", "--"]
 
 
 def start(stack, arguments, **more):
-    """A process that ends with this one."""
+    """Starts a process that ends with this process."""
     process = subprocess.Popen([*WITH_US, *arguments], **more)
 
     def end():
@@ -68,7 +70,7 @@ def start(stack, arguments, **more):
 
 
 def start_broker(stack):
-    """librdkafka's in-process broker, as the demo has it. It lives as long as this producer."""
+    """Starts librdkafka's in-process broker. The broker lives as long as the returned producer."""
     producer = Producer({"test.mock.num.brokers": 1, "log_level": 3})
     for topic in TOPICS:
         wait_until(f"there is {topic}", lambda: len(producer.list_topics(topic, 10).topics[topic].partitions) == PARTITIONS)
@@ -78,7 +80,7 @@ def start_broker(stack):
 
 
 def start_postgres(stack, folder):
-    """A server of its own, reached by a socket in the folder. PostgreSQL does not run as root."""
+    """Starts PostgreSQL with a socket in the folder, and not as root. Returns a function for URIs."""
     programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
     as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *WITH_US[1:]] if os.geteuid() == 0 else []
     home = folder / "postgres"
@@ -92,7 +94,7 @@ def start_postgres(stack, folder):
         server = start(
             stack, [*as_user, f"{programs}/postgres", "-D", data, "-k", home, "-c", "listen_addresses=", "-c", "fsync=off"],
             cwd=home, stdout=log, stderr=log)
-    # Nothing of it is kept.
+    # SIGQUIT stops the server at once, because the test keeps none of its data.
     stack.callback(lambda: (server.send_signal(signal.SIGQUIT), server.wait()))
 
     def address(database):
@@ -116,7 +118,7 @@ def query(address, sql):
 
 
 def submissions():
-    """A line each, and the transaction ids with the player and the quantity of each."""
+    """Returns the submissions as lines, and the player and quantity of each transaction id."""
     lines, bought = [], {}
     for number in range(RECEIPTS):
         player = f"player-{number % PLAYERS}"
@@ -134,7 +136,7 @@ def submissions():
 
 
 class Worker:
-    """receiptd, which is killed once and started again."""
+    """The worker, which the test kills once and starts again."""
 
     def __init__(self, stack, environment, folder):
         self.stack, self.environment = stack, environment
@@ -151,7 +153,7 @@ class Worker:
 
 
 class Inventory:
-    """One consumer, started again each time that it is killed."""
+    """A consumer. The test kills it several times, and starts it again each time."""
 
     def __init__(self, name, arguments, environment, address, folder):
         self.name, self.arguments, self.address = name, arguments, address
@@ -204,7 +206,7 @@ def all_records(broker, topic):
 
 
 def all_events(broker):
-    """What receiptd published, and not what this test put beside it."""
+    """Returns receiptd's events, without the records that this test wrote to the same topic."""
     return [record for record in all_records(broker, "receipt-outcomes") if record.headers()]
 
 
@@ -213,7 +215,7 @@ def produce(client, lines, environment):
 
 
 def check_what_producers_say(clients, environment):
-    """A line that is no submission is named with what is missing; the producer ends with 1."""
+    """Checks that a producer names a faulty line and its missing fields, and exits with 1."""
     for client in clients:
         faulty = subprocess.run(client, input='{"submission_id":"s"}\n', text=True, env=environment, capture_output=True, timeout=60)
         check(f"{client[-1]} names what is missing", faulty.returncode == 1 and "line 1 is not sent: missing: " in faulty.stderr
@@ -269,7 +271,7 @@ def run(stack, folder):
     inventories = []
     for name, arguments in [("python", ["/usr/bin/python3", "examples/python/consumer.py"]), ("go", [CLIENTS / "consumer"])]:
         query(address(f"inventory_{name}"), tables)
-        # Each is an inventory of its own: both get every event.
+        # Each consumer has its own inventory and consumer group, so both consumers get every event.
         own = {**client, "KAFKA_GROUP_ID": f"inventory-{name}"}
         inventory = Inventory(name, arguments, own, address(f"inventory_{name}"), folder)
         inventories.append(inventory)
@@ -279,7 +281,7 @@ def run(stack, folder):
         return query(address("receiptd"), "SELECT count(*) FROM grants")[0][0]
 
     check_what_producers_say([python_producer, [CLIENTS / "producer"]], client)
-    # Ahead of the events, in each partition: what dies of one record hands out nothing.
+    # These records come before the events in each partition. If one of them ends a consumer, its inventory stays empty.
     for partition in range(PARTITIONS):
         for value in NO_EVENTS:
             writer.produce("receipt-outcomes", value, partition=partition)
@@ -290,10 +292,10 @@ def run(stack, folder):
     wait_until("something is granted", lambda: granted() > 0)
     worker.kill()
     produce([CLIENTS / "producer"], lines[half:], client)
-    # A game server that does not know whether it was acknowledged sends it again.
+    # A game server that got no acknowledgement sends its submissions again.
     produce(python_producer, lines[half - 4 : half + 4], client)
     wait_until(f"all {len(bought)} purchases are granted", lambda: granted() == len(bought))
-    # As a restart of PostgreSQL does.
+    # Ends the consumers' sessions, as a restart of PostgreSQL does.
     query(address("postgres"), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'inventory%'")
     taken_back = random.sample(sorted(bought), 4)
     for transaction in taken_back:
@@ -309,7 +311,8 @@ def run(stack, folder):
     def is_published():
         events.clear()
         events.update(json.loads(record.value())["event_id"] for record in all_events(broker))
-        # Grants, revocations and one reinstatement. What was sent again may have been rejected, too.
+        # The events are grants, revocations and one reinstatement. receiptd may also have rejected repeated
+        # submissions.
         return len(events) >= len(bought) + len(taken_back) + 1
 
     wait_until("every event is published", is_published)
@@ -334,7 +337,7 @@ def run(stack, folder):
 
 
 def check_records(broker, folder):
-    """Both producers agree on partitions, with receiptd too; signatures were taken; traces were handed on."""
+    """Checks that all use one partition for a player, that signatures are valid, and that grants have traces."""
     places = collections.defaultdict(set)
     for record in all_records(broker, "receipt-submissions") + all_events(broker):
         places[record.key()].add(record.partition())

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Sourced, never run. What every debug build is built with.
-# One set of flags for all of them: with other flags SwiftPM would build .build anew.
+# Other scripts source this file. It sets the flags of every debug build. All debug builds must have the same flags,
+# because with other flags SwiftPM would build .build again from nothing.
 
 # shellcheck disable=SC2034
 build_flags=(--explicit-target-dependency-import-check error)
 
-# A crash prints its message and leaves it at that.
+# A crash prints its message and no backtrace.
 export SWIFT_BACKTRACE=enable=no

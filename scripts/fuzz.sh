@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Fuzzes the parsers that read bytes from outside (docs/decisions/0020-fuzzing.md).
-#   scripts/fuzz.sh [PARSER...] [--seconds N]   each for N seconds, 60 unless told; all of them unless named
-#   scripts/fuzz.sh --growth [PARSER]           whether twice the input costs twice the work
-#   scripts/fuzz.sh --reproduce PARSER FILE     one input again, as a finding's message names it
+#   scripts/fuzz.sh [PARSER...] [--seconds N]   fuzzes each PARSER for N seconds; by default all parsers, 60 seconds
+#   scripts/fuzz.sh --growth [PARSER]           checks that twice the input costs about twice the work
+#   scripts/fuzz.sh --reproduce PARSER FILE     runs PARSER on FILE, which the message of a finding names
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Seconds and megabytes that one input may take, and bytes of the longest one.
+# The most seconds and megabytes for one input, and the most bytes of an input.
 readonly longest_input_seconds=10 memory_megabytes=2048 longest_input=65536
 readonly folder=.build/fuzz
 
@@ -29,11 +29,11 @@ while [[ $# -gt 0 ]]; do
     shift
 done
 
-# A crash prints its message and leaves it at that.
+# A crash prints its message and no backtrace.
 export SWIFT_BACKTRACE=enable=no
-# What the runtime keeps for as long as it lives is no leak.
+# The leak check would report memory that Swift's runtime keeps as long as the process lives.
 export ASAN_OPTIONS=detect_leaks=0
-# libFuzzer as a library, from the clang that came with the compiler.
+# The clang of the Swift toolchain has libFuzzer as a library.
 compiler=$(readlink -f "$(command -v swiftc)")
 library=$(find "$(dirname "$compiler")/../lib/clang" -name 'libclang_rt.fuzzer_no_main-x86_64.a' -o \
     -name 'libclang_rt.fuzzer_no_main-aarch64.a' | head -n 1)
@@ -41,7 +41,7 @@ library=$(find "$(dirname "$compiler")/../lib/clang" -name 'libclang_rt.fuzzer_n
     echo "fuzz.sh: this toolchain has no libFuzzer" >&2
     exit 69
 }
-# In a build of its own: the parsers are instrumented.
+# The parsers are instrumented, so this build has a folder of its own.
 swift build --configuration release --scratch-path "$folder/build" --disable-default-traits --traits Fuzzing \
     --product Fuzz -Xlinker "$library"
 program=$folder/build/release/Fuzz
@@ -50,7 +50,7 @@ mkdir -p "$folder/findings"
 fuzz() {
     local parser=$1
     printf '== %s\n' "$parser"
-    mkdir -p "$folder/corpus/$parser" # What earlier runs found interesting is kept.
+    mkdir -p "$folder/corpus/$parser" # Later runs start from the inputs that earlier runs kept here.
     FUZZ_PARSER=$parser "$program" "$folder/corpus/$parser" "$folder/seeds/$parser" \
         "-dict=$folder/seeds/$parser.dict" "-max_total_time=$seconds" "-timeout=$longest_input_seconds" \
         "-rss_limit_mb=$memory_megabytes" "-max_len=$longest_input" "-artifact_prefix=$folder/findings/$parser-" \

@@ -1,4 +1,4 @@
-"""Writes the manual pages of receiptd, one for each command, from what its argument parser tells of itself.
+"""Writes the manual pages of receiptd, one for each command, from the help dump of its argument parser.
 
 usage: receiptd --experimental-dump-help | scripts/manual.py VERSION DATE PREFIX FOLDER     PREFIX such as /usr
 """
@@ -34,7 +34,7 @@ FILES = [
 
 def escaped(text):
     text = text.replace("\\", "\\e").replace("-", "\\-")
-    # A line that begins with one of these would be a request.
+    # roff would take a line that begins with one of these characters for a request.
     return re.sub(r"^(?=[.'])", r"\\&", text, flags=re.MULTILINE)
 
 
@@ -75,7 +75,8 @@ def meaning(argument):
     text = argument.get("abstract", "")
     if argument.get("discussion"):
         text += "\n\n" + argument["discussion"]
-    # "(default: root)" would be of the machine that made the page.
+    # Some defaults are of the machine that makes the page, such as "(default: root)". The argument's own text then
+    # states the general default.
     if argument.get("defaultValue") and "Default:" not in text:
         text += f" Default: {argument['defaultValue']}."
     if argument.get("allValues"):
@@ -92,10 +93,10 @@ def shown(items):
 
 
 def page(command, parents):
-    """The lines of one command's page, named by the command with those above it."""
+    """Returns the page's name (receiptd-catalog-import), its text, the subcommands and the words of the name."""
     words = [*parents, command["commandName"]]
     arguments = shown(command.get("arguments", []))
-    # Last in every synopsis, and the same everywhere.
+    # The synopses leave out --version and --help, which are the same for every command.
     own = [argument for argument in arguments if argument["valueName"] not in ("version", "help")]
     subcommands = [below for below in shown(command.get("subcommands", [])) if below["commandName"] != "help"]
     synopsis = f".B {escaped(' '.join(words))}"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Makes what is installed: receiptd-VERSION-linux-ARCH.tar.gz for /usr/local, receiptd_VERSION_ARCH.deb, and beside them what is in the
-# binary, as SPDX. Builds it first, as scripts/release.sh does. The same commit yields the same bytes on the same machine.
-# usage: scripts/package.sh [--fast] [FOLDER]     where to: dist by default; --fast compresses hardly
-#   RECEIPTD_BINARY=FILE       packs that binary and builds nothing: for tests. It may be one that needs Swift's runtime.
-#   DEBFULLNAME, DEBEMAIL      who maintains the .deb
+# Makes the packages: receiptd-VERSION-linux-ARCH.tar.gz for /usr/local, receiptd_VERSION_ARCH.deb, and an SPDX file
+# that lists the contents of the binary. The script first builds the binary with scripts/release.sh. On one machine, the
+# same commit always gives the same bytes.
+# usage: scripts/package.sh [--fast] [FOLDER]     writes to FOLDER, by default dist; --fast hardly compresses
+#   RECEIPTD_BINARY=FILE       packs FILE and builds nothing, for tests; FILE may need Swift's runtime
+#   DEBFULLNAME, DEBEMAIL      the maintainer of the .deb
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -46,7 +47,8 @@ readonly name=receiptd-$version-linux-$architecture
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 export SOURCE_DATE_EPOCH
 
-# What the binary needs of Debian. Swift's runtime is no package there: it has to be inside.
+# The Debian packages that the binary needs. Debian has no package of Swift's runtime, so the binary must contain the
+# runtime.
 if [[ -z ${RECEIPTD_BINARY-} ]] && readelf --dynamic "$binary" | grep -qE 'NEEDED.*lib(swift|Foundation|dispatch)'; then
     fail "$built needs Swift's runtime"
 fi
@@ -60,7 +62,7 @@ needs=$(cd "$scratch/needs" && dpkg-shlibdeps --ignore-missing-info -O -e"$binar
     <Package.resolved >"$scratch/receiptd.spdx.json"
 "$binary" --experimental-dump-help >"$scratch/help.json"
 
-# The licences and notices of what is linked in.
+# Prints the licences and notices of the packages that are linked in.
 licenses() {
     local file
     printf 'Of the packages that are linked into receiptd.\n'
@@ -71,7 +73,8 @@ licenses() {
 }
 licenses >"$scratch/licenses"
 
-# Everything but the .deb's own files, below a folder, as it is below a prefix: /usr or /usr/local.
+# stage ROOT PREFIX ZSH puts the files that both packages have below ROOT. The installed files will be below PREFIX,
+# which is /usr or /usr/local. ZSH is the folder of completions for zsh.
 stage() {
     local root=$1 prefix=$2 zsh=$3 file unit
     local share=$root/share
@@ -113,7 +116,7 @@ stage() {
     find docs -type f | while read -r file; do put "$file" "$doc/$file"; done
 }
 
-# All of one time and in one order, so that the same files are the same bytes.
+# Gives all files the same time, so that the same files make the same bytes.
 settle() { find "$1" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +; }
 
 mkdir -p "$dist"

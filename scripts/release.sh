@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Builds what is shipped, the worker and the simulated App Store, into .build/shipped/release. The image is built by it, too.
-# With Swift's runtime linked in, and without the demo: neither a simulation nor a PostgreSQL has a place in production.
-# Debug builds, and so all tests, check exclusive access; the check costs a release build a few per cent.
-# receiptd --version names the commit: RECEIPTD_COMMIT where it is set, else git's, else none.
+# Builds the shipped programs, receiptd and AppStoreSimulator, into .build/shipped/release. deploy/Dockerfile uses this
+# script too.
+#
+# Both programs contain Swift's runtime. receiptd lacks the demo, because a simulated App Store and an embedded
+# PostgreSQL have no place in production. The programs do not check exclusive access, which would cost a few per cent.
+# Debug builds, and so all tests, check exclusive access. `receiptd --version` names the commit: RECEIPTD_COMMIT if it
+# is set, else git's, else none.
 # usage: scripts/release.sh [SWIFT BUILD ARGUMENT...]    such as --show-bin-path
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What PostgreSQL's processor spends on the parts of a batch (Benchmarks/RowCosts): whole batches by the worker's own statements, and in
-# turn batches that lack a part. Little disturbs the ratios, for each round runs all variants within a second or two.
+# Measures the processor time of PostgreSQL for each part of a batch (Benchmarks/RowCosts). The program runs whole
+# batches with the worker's own statements, and in turn batches that lack a part. Each round runs all variants within a
+# second or two, so other work of the machine hardly changes the ratios.
 # usage: scripts/row-costs.sh [ROUNDS [SIZE,SIZE…] [VARIANT…]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,7 +9,7 @@ cd "$(dirname "$0")/.."
 rounds=${1:-30}
 sizes=${2:-1,8,64,256}
 shift "$(($# < 2 ? $# : 2))"
-# Debian's own Go libraries: nothing is fetched from elsewhere.
+# The Go libraries come from Debian packages, so the build downloads nothing else.
 packages=(go=golang-go)
 dpkg -s golang-github-jackc-pgx-v4-dev >/dev/null 2>&1 || packages+=(golang-github-jackc-pgx-v4-dev)
 scripts/setup.sh "${packages[@]}"
@@ -36,7 +37,7 @@ export PGHOST=127.0.0.1 PGPORT=$port PGUSER=postgres PGOPTIONS='-c client_min_me
 run() { psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 "$@" >/dev/null; }
 run --dbname postgres --command 'CREATE DATABASE template_of_batches'
 run --dbname template_of_batches --file schema.sql
-# The indexes are as deep as those of a small studio, and what is written is not the first.
+# With these rows the indexes are as deep as a small studio's, and the measured rows are not the first rows of a table.
 run --dbname template_of_batches <<SQL
 CREATE TABLE outcomes_$(date -u +%Y%m%d) PARTITION OF outcomes FOR VALUES FROM ('$(date -u +%F)') TO ('$(date -u -d tomorrow +%F)');
 CREATE TABLE yardstick_grants (

@@ -1,5 +1,5 @@
-"""Prints what is in a binary of receiptd, as SPDX 2.3: what SwiftPM resolved, copies of BoringSSL within it, Swift's runtime, and the
-shared libraries that the binary names, by their Debian packages.
+"""Prints the contents of a binary of receiptd as SPDX 2.3: the packages that SwiftPM resolved, their copies of
+BoringSSL, Swift's runtime, and the Debian packages of the shared libraries that the binary names.
 
 usage: scripts/sbom.py BINARY VERSION COMMIT SECONDS CHECKOUTS <Package.resolved     SECONDS since 1970, CHECKOUTS of SwiftPM
 """
@@ -48,7 +48,7 @@ def declared_license(folder):
 
 
 def swift_packages(resolved):
-    """Each package of Package.resolved, with the copies of BoringSSL that it brings along."""
+    """Yields each package of Package.resolved, with the copies of BoringSSL that the package contains."""
     for pin in resolved["pins"]:
         state = pin["state"]
         location = pin["location"].removesuffix(".git")
@@ -67,13 +67,13 @@ def swift_packages(resolved):
 
 
 def shared_libraries():
-    """The Debian packages of the libraries that the binary itself names; what no package has is by its file's name."""
+    """Returns the Debian packages of the libraries that the binary names. A library without a package has its name."""
     needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", output("readelf", "--dynamic", "--wide", BINARY)))
-    # dpkg may know a library by its path before or after the merge of / into /usr.
+    # dpkg may know a library by its path before the merge of / into /usr, or by its path afterwards.
     paths = {
         library: {path, str(pathlib.Path(path).resolve()), f"/usr{path}"}
         for library, path in re.findall(r"^\s*(\S+) => (/\S+)", output("ldd", BINARY), re.MULTILINE) if library in needed}
-    # It fails where one path is nobody's, and tells of all others.
+    # dpkg-query fails if no package owns one of the paths, but prints the owners of the other paths.
     told = subprocess.run(["dpkg-query", "--search", *sorted(set().union(*paths.values()))], capture_output=True, text=True).stdout
     owners = {path: owner for owner, path in (line.split(": ", 1) for line in told.splitlines())}
     found = {}
@@ -108,7 +108,7 @@ relationships += [(ROOT, "DYNAMIC_LINK", library["SPDXID"]) for library in libra
 
 json.dump({
     "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"receiptd-{VERSION}",
-    # The same binary has the same name.
+    # The same binary always gets the same namespace.
     "documentNamespace": f"https://spdx.org/spdxdocs/receiptd-{VERSION}-{uuid.uuid5(uuid.NAMESPACE_OID, digest)}",
     "creationInfo": {
         "created": datetime.datetime.fromtimestamp(int(SECONDS), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),

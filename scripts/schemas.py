@@ -1,8 +1,8 @@
-"""Holds docs/schemas against its meta-schemas, the contract, the sample cases, the catalogs and events that were seen.
+"""Checks docs/schemas by its meta-schemas, the contract, the sample cases, the catalogs and the events in the FILEs.
 
 usage: scripts/check-schemas.sh [--all-kinds] [FILE...]
 
-A file has JSON lines: values of events, and headers of records as objects of texts.
+A FILE has JSON lines: the value of an event, or the headers of a record as an object of texts.
 """
 
 import base64
@@ -19,7 +19,8 @@ import yaml
 SCHEMAS = pathlib.Path("docs/schemas")
 PAGES = ("submissions", "events", "reasons", "catalog", "commands")
 CONTRACT = {page: pathlib.Path(f"docs/contract/{page}.md").read_text() for page in PAGES}
-# Cases of records that receiptd refuses and a JSON Schema cannot: it knows neither bytes nor what is there twice.
+# The sample cases with records that receiptd refuses and a JSON Schema accepts: a schema sees neither bytes nor
+# repeated members.
 NOT_EXPRESSIBLE = {"malformed-repeated-member", "malformed-nesting", "malformed-too-large"}
 MOST_TOLD = 20
 
@@ -31,7 +32,7 @@ def fault(place, message):
 
 
 class YAML12(yaml.SafeLoader):
-    """YAML 1.2's core schema, as receiptd and editors read it: `on` and times are text, `on` is no boolean."""
+    """Reads YAML by the core schema of YAML 1.2, as receiptd and editors do: `on` and times are text."""
 
     yaml_implicit_resolvers = {}
 
@@ -52,7 +53,7 @@ def read(name):
 
 
 def errors(validator, value):
-    """Each in one line, with the place of the innermost one."""
+    """Yields each error as one line, with the place of the innermost error."""
     for error in validator.iter_errors(value):
         best = jsonschema.exceptions.best_match([error])
         path = "/".join(str(part) for part in best.absolute_path) or "the whole"
@@ -72,7 +73,7 @@ def validator(schema):
 
 
 def strict(schema):
-    """The same, but what it does not name is a fault: consumers ignore new fields, these checks do not."""
+    """Returns the schema, which then refuses unknown fields. Consumers ignore new fields, but these checks do not."""
     if isinstance(schema, list):
         return [strict(part) for part in schema]
     if not isinstance(schema, dict):
@@ -84,7 +85,7 @@ def strict(schema):
 
 
 def lenient(schema):
-    """The same without what must be there: of the parts of events that sample cases expect."""
+    """Returns the schema without required fields, because sample cases expect only parts of events."""
     if isinstance(schema, list):
         return [lenient(part) for part in schema]
     if not isinstance(schema, dict):
@@ -93,7 +94,9 @@ def lenient(schema):
 
 
 def inlined(node, parts):
-    """The same without references, for following them is what takes most of the time. What is beside one is stricter."""
+    """Returns the schema with its references replaced, because following references takes most of the time.
+
+    A key beside a reference replaces the referenced key."""
     if isinstance(node, list):
         return [inlined(part, parts) for part in node]
     if not isinstance(node, dict):
@@ -104,12 +107,12 @@ def inlined(node, parts):
 
 
 def sections(schema):
-    """A validator for each kind of event."""
+    """Returns a validator for each kind of event."""
     kinds = [part["$ref"].rsplit("/", 1)[1] for part in schema["oneOf"]]
     return {kind: validator(inlined(schema["$defs"][kind], schema["$defs"])) for kind in kinds}
 
 
-# What the schemas themselves must be.
+# Checks of the schemas themselves.
 
 
 def check_schemas(schemas):
@@ -151,7 +154,7 @@ def resolves(document, reference):
 
 
 def table(page, first, heading=""):
-    """The rows of a page's first table whose first column has this head, below a heading where one is named."""
+    """Returns the rows of a page's first table, below `heading` if it is given, whose first column is named `first`."""
     text = CONTRACT[page].partition(heading)[2] if heading else CONTRACT[page]
     text = text[text.index(f"\n| {first} |") + 1 :].split("\n\n")[0]
     return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in text.splitlines()[2:]]
@@ -169,7 +172,7 @@ def same(place, ours, theirs, ordered=False):
 
 
 def check_contract(schemas):
-    """Names cannot drift apart: each list of the contract is compared with the schemas'."""
+    """Compares each list of names in the contract with the schemas."""
     event = schemas["event.schema.json"]
     parts = event["$defs"]
     kinds = [part["$ref"].rsplit("/", 1)[1] for part in event["oneOf"]]
@@ -217,7 +220,7 @@ def check_contract(schemas):
          [code(row[0])[0] for row in table("catalog", "key of a product")])
 
 
-# AsyncAPI.
+# Checks of the AsyncAPI document.
 
 
 def check_asyncapi(schemas):
@@ -258,11 +261,11 @@ def check_asyncapi(schemas):
             fault(name, f"it does not name {file}")
 
 
-# Records.
+# Checks of records.
 
 
 def record(line):
-    """What one line of a sample case sends: the schema's name, and the value's bytes; None where it sends none."""
+    """Returns the schema's name and the bytes of the value that a sample case's line sends; None if it sends none."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -292,7 +295,7 @@ def is_valid(checker, value):
 
 
 def check_cases(schemas):
-    """What receiptd takes is valid, what it sets aside is not. Says how many records there were of each."""
+    """Checks that exactly the records that receiptd accepts are valid. Returns the numbers of records of each kind."""
     counts = collections.Counter()
     names = ("submission", "app-store-notification", "player-account")
     checkers = {name: validator(schemas[f"{name}.schema.json"]) for name in names}
@@ -309,7 +312,8 @@ def check_cases(schemas):
                 continue
             name, value = told
             events = answers["answers"][number] if number < len(answers["answers"]) else []
-            # The cases of notifications say by their dead letters how many are refused, not which: a forged one has the form.
+            # A case of notifications says how many notifications receiptd refuses, but not which. The schema accepts a
+            # forged notification, because its form is right.
             if name != "submission" and letters:
                 continue
             is_refused = letters == len(lines) or any(event.get("reason") == "malformed_submission" for event in events)
@@ -351,7 +355,7 @@ def check_catalogs(schemas):
     for place, text in catalogs:
         for error in errors(checker, yaml.load(text, YAML12)):
             fault(place, error)
-    # What must not pass, so that the schema is known to refuse anything.
+    # The schema must refuse these catalogs. A schema that accepts everything would pass the checks above.
     app = "apps: [{ bundle_id: a, products: [%s]%s }]"
     product = "{ product_id: p, kind: consumable%s }"
     for text in [
@@ -374,18 +378,18 @@ def without_repeats(pairs):
 
 
 class Seen:
-    """Events and headers of records: every line is held against the strict schemas."""
+    """Checks lines with events and headers of records by the strict schemas."""
 
     def __init__(self, schemas):
         self.kinds = sections(strict(schemas["event.schema.json"]))
         self.event_headers = validator(strict(schemas["event-headers.schema.json"]))
-        # Behind what the record came with.
+        # This schema is not strict, because a dead letter also has the headers of the original record.
         self.letter_headers = validator(schemas["dead-letter-headers.schema.json"])
         self.counts = collections.Counter()
         self.known = set()
 
     def check(self, place, line):
-        # Every event comes at least once: what was checked need not be checked again.
+        # receiptd may publish an event several times. One check of the event is enough.
         if line in self.known:
             self.counts["repeated"] += 1
             return
@@ -410,7 +414,7 @@ def check_events(schemas, files):
     seen = Seen(schemas)
     for text in fenced(CONTRACT["events"], "json"):
         seen.check("docs/contract/events.md", text)
-    # The kinds exclude one another, so that `oneOf` holds for what one of them takes.
+    # The kinds must exclude one another. Otherwise `oneOf` refuses an event that two kinds accept.
     whole = validator(schemas["event.schema.json"])
     for path in files:
         with open(path, "rb") as file:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs what the build and the demo need and the machine does not have. Does nothing where all of it is there.
-# usage: scripts/setup.sh [PACKAGE...]     further Debian packages: libraries, named like the command they are wanted for,
-#                                          or as COMMAND=PACKAGE (promtool=prometheus)
+# Installs the Debian packages that the build and the demo need and this machine lacks. Fails if Swift is missing or too
+# old.
+# usage: scripts/setup.sh [PACKAGE...]     PACKAGE is a further Debian package: a library, a package with the name
+#                                          of its command, or COMMAND=PACKAGE (promtool=prometheus)
 set -euo pipefail
 
 readonly minimum_swift=6.2
@@ -30,7 +31,7 @@ has_postgres() {
     compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
 }
 
-# A library has no command.
+# A library has no command, so dpkg must say whether the library is installed.
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 
 missing=()
@@ -61,8 +62,8 @@ apt_install() {
     rm -f "$log"
 }
 
-# While packages are installed no service is started, and no PostgreSQL cluster is created: tests and the demo start
-# their own. What is changed for that is put back at the end.
+# While apt-get installs packages, it must start no service and create no PostgreSQL cluster, because tests and the demo
+# start their own. put_back undoes these changes of the machine at the end.
 readonly policy=/usr/sbin/policy-rc.d
 readonly clusters=/etc/postgresql-common/createcluster.conf
 policy_is_ours=
@@ -99,7 +100,7 @@ install_missing() {
         forbid_clusters
     fi
     apt_install "${missing[@]}"
-    # The package would start the server at the next boot; only its promtool is wanted.
+    # Only promtool is needed. Otherwise the package would start Prometheus at the next boot.
     if [[ " ${missing[*]} " == *" prometheus "* ]] && command -v systemctl >/dev/null; then
         as_root systemctl disable --quiet prometheus 2>/dev/null || true
     fi
@@ -108,7 +109,8 @@ install_missing() {
 check_swift
 find_missing "$@"
 [[ ${#missing[@]} -gt 0 ]] || exit 0
-# One at a time: apt-get waits for no other. Meanwhile another one may have installed the same.
+# Only one setup may use apt-get at a time, because apt-get does not wait for another apt-get. While this setup waits
+# for the lock, another setup may install the same packages.
 exec {lock}<"${BASH_SOURCE[0]}"
 flock "$lock"
 missing=()

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The whole-system tests and the chaos load on a real broker, in topics and groups of their own (docs/decisions/0018).
-# usage: scripts/test-kafka.sh HOST:PORT[,HOST:PORT…] [FILTER]   FILTER: of swift test, within EndToEndTests
-# TEST_KAFKA_PROPERTIES: what clients need besides, as in KAFKA_PROPERTIES (security.protocol and its like).
-# CHAOS_SECONDS and CHAOS_SEED as for scripts/chaos.sh.
+# Runs the whole-system tests and the chaos load on a real broker, with new topics and groups (docs/decisions/0018).
+# usage: scripts/test-kafka.sh HOST:PORT[,HOST:PORT…] [FILTER]   FILTER: a regular expression for tests of EndToEndTests
+# TEST_KAFKA_PROPERTIES: further properties of all clients, as in KAFKA_PROPERTIES (such as security.protocol).
+# CHAOS_SECONDS and CHAOS_SEED: as for scripts/chaos.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/flags.sh
@@ -22,7 +22,7 @@ tests() {
 if [[ -n ${2:-} ]]; then
     tests --filter "^EndToEndTests\..*$2"
 else
-    # What a browser sees needs no broker of its own: make test has it.
+    # The browser tests need no real broker, and `make test` runs them.
     tests --filter '^EndToEndTests\.' --skip '^EndToEndTests\.(Chaos|(Console|WorkerPage)BrowserTests)'
     tests --filter '^EndToEndTests\.Chaos/faults'
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the version, from its one place.
+# Prints the version, which only Sources/receiptd/Version.swift holds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

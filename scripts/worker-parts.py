@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Prints what a worker's processor time goes to, in microseconds for one submission, from samples of a whole benchmark:
+"""Prints the parts of a worker's processor time, in microseconds for one submission, from samples of a whole benchmark:
 
     perf record -e cpu-clock -F 1500 -g -a -o samples -- .build/release/PipelineBenchmark --throughput-only --latencies 50 --most 30000 …
     scripts/worker-parts.py samples receiptd 30000        # or, with --worker .build/yardstick: samples yardstick 30000
 
-A sample counts for the first part below that its thread's name or a function on its stack fits. Needs perf (linux-perf).
+A sample counts for the first part whose pattern fits its thread's name or a function on its stack. Needs perf
+(linux-perf).
 usage: scripts/worker-parts.py FILE receiptd|yardstick SUBMISSIONS
 """
 
@@ -15,7 +16,7 @@ import sys
 
 FREQUENCY = 1500
 KAFKA = ("librdkafka's threads", None, r"^rdk:")
-# The part, its functions, and its threads.
+# Each part has a name, a pattern for its functions, and a pattern for its threads.
 PARTS = {
     "receiptd": [
         KAFKA,
@@ -44,7 +45,7 @@ PARTS = {
 
 
 def samples(path):
-    """Each sample's process, thread and functions, the innermost first."""
+    """Yields each sample's process, thread and functions, the innermost function first."""
     text = subprocess.run(
         ["perf", "script", "-i", path, "-F", "comm,pid,ip,sym"], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ).stdout
@@ -60,7 +61,8 @@ def main(path, program, submissions):
     by_process = collections.defaultdict(list)
     for process, thread, stack in samples(path):
         by_process[process].append((thread, stack))
-    # Other commands of the same program run for a moment only.
+    # Other commands of the program, such as `receiptd migrate`, run only for a moment. So the worker has the most
+    # samples.
     workers = [found for found in by_process.values() if any(thread == program for thread, _ in found)]
     if not workers:
         sys.exit(f"{path} has no samples of {program}")

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# receiptd and a bare batching worker in Go (Benchmarks/Yardstick), in turn, on the same work: same broker, database,
-# simulated App Store and submissions. The bare worker runs twice: with an outbox (full), and with nothing but its grants (lean).
-# YARDSTICK=full or YARDSTICK=lean leaves the other one out. Arguments are handed to the benchmark.
+# Measures receiptd and a bare batching worker in Go (Benchmarks/Yardstick) in turn, on the same work: same broker,
+# database, simulated App Store and submissions. The bare worker runs twice: with an outbox (full), and with its grants
+# only (lean). YARDSTICK=full or YARDSTICK=lean runs only that one of the two. The script passes further arguments to
+# the benchmark.
 # usage: scripts/yardstick.sh [ROUNDS] [ARGUMENT...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +13,7 @@ if [[ ${1-} =~ ^[0-9]+$ ]]; then
     shift
 fi
 
-# Debian's own Go libraries: nothing is fetched from elsewhere.
+# The Go libraries come from Debian packages, so the build downloads nothing else.
 readonly sources=/usr/share/gocode
 packages=(go=golang-go)
 for library in golang-github-confluentinc-confluent-kafka-go-dev golang-github-jackc-pgx-v4-dev; do
@@ -23,7 +24,7 @@ readonly yardstick=$PWD/.build/yardstick
 mkdir -p "$(dirname "$yardstick")"
 (cd Benchmarks/Yardstick && GO111MODULE=off GOPATH=$sources go build -o "$yardstick" .)
 
-# Builds the rest.
+# Builds receiptd and the benchmark.
 scripts/bench.sh --help >/dev/null
 measure() { scripts/bench.sh --throughput-only "$@" | grep -E '^(latency|[0-9]+) .*\|'; }
 run() {
@@ -44,7 +45,7 @@ case ${YARDSTICK-} in
     full | lean) workers=(receiptd "$YARDSTICK") ;;
     *) echo "YARDSTICK is full or lean, not $YARDSTICK" >&2 && exit 64 ;;
 esac
-# Now forward and now backward: machines drift.
+# Every second round runs backwards, so that a machine that grows slower favours no worker.
 for ((round = 0; round < rounds; round++)); do
     for ((index = 0; index < ${#workers[@]}; index++)); do
         place=$((round % 2 ? ${#workers[@]} - 1 - index : index))

@@ -91,7 +91,7 @@ final class BenchDatabase {
     /// Inserts the made-up grants, ten of each player. One SQL transaction for each table empties the table and builds
     /// its indexes, so that PostgreSQL writes none of a hundred million rows twice.
     private func fill() throws {
-        // The ids of a run's own transactions, from 900000000001 on, lie between the ids of these.
+        // The ids of a run's own transactions, from 900000000001 on, lie between the ids of the made-up grants.
         let step = max(1, 100_000_000 / options.grants)
         let made = """
             (SELECT '9' || lpad((n::bigint * \(step))::text, 15, '0') AS id, 'old-' || n / 10 AS player,

@@ -12,7 +12,7 @@ struct Traffic: Sendable {
         case foreign
         /// A text that is no receipt, or a receipt with a wrong signature.
         case junk
-        /// A receipt whose purchase another player was granted.
+        /// A receipt with a purchase that receiptd granted to another player before.
         case repeated
         /// An iOS 6 receipt that is not provable and that Apple does not know.
         case unverifiable
@@ -37,7 +37,7 @@ struct Traffic: Sendable {
 
     static let bundleID = "com.example.benchmark"
     static let productID = "com.example.benchmark.gold"
-    /// The number of foreign receipts. Many players submit the same ones.
+    /// The number of foreign receipts, each of which many players submit.
     private static let foreignReceipts = 200
     /// The number of purchases at the beginning of a mix that later submissions repeat.
     private static let repeatedPurchases = 50

@@ -131,7 +131,7 @@ const (
 	inFlight  = 2048
 	batchRows = 500
 	writers   = 2
-	// The lock lets one worker at a time create the tables: CREATE TABLE IF NOT EXISTS can fail beside another one.
+	// The lock lets one worker at a time create the tables: CREATE TABLE IF NOT EXISTS can fail beside a second one.
 	schemaText = `
 SELECT pg_advisory_xact_lock(1);
 CREATE TABLE IF NOT EXISTS yardstick_grants (

@@ -3,7 +3,8 @@ import Fulfillment
 import NamesAndTimes
 
 extension FuzzTarget {
-    /// The body of a 200 of verifyReceipt. receiptd trusts Apple, but a proxy may damage the answer.
+    /// The body of verifyReceipt's answer with HTTP status 200. receiptd trusts Apple, but a proxy may damage the
+    /// answer.
     static let answer = FuzzTarget(
         name: "answer",
         seeds: { samples.map { Array($0.utf8) } },

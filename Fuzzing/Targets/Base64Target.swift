@@ -38,7 +38,7 @@ extension FuzzTarget {
         }
         let padding = text.count { $0 == UInt8(ascii: "=") }
         let lacking = (4 - (text.count - padding) % 4) % 4
-        // A group of a single digit makes no byte.
+        // A last group of a single digit encodes no byte.
         guard lacking < 3, padding == 0 || padding == lacking,
             text.suffix(padding).allSatisfy({ $0 == UInt8(ascii: "=") })
         else { return nil }

@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 
 extension FuzzTarget {
-    /// `Retry-After`, and behind a line break the answer's `Date`.
+    /// The header `Retry-After` and, after a line break, the header `Date` of the same answer.
     static let retryAfter = FuzzTarget(
         name: "retry-after",
         seeds: {

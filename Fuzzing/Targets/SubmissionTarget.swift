@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 
 extension FuzzTarget {
-    /// The value of a record.
+    /// The value of a record of the submissions topic.
     static let submission = FuzzTarget(
         name: "submission",
         seeds: { try SeedFiles.submissions() },

@@ -26,7 +26,7 @@ extension FuzzTarget {
             let written = time.rfc3339
             guard let again = Timestamp(rfc3339: written) else { fatalError("what was written is read") }
             mustHold(again.rfc3339 == written, "what was written reads as it was")
-            // An offset may lead out of the years that can be written.
+            // An offset may move the time out of the years 0001 to 9999, which are all that `rfc3339` can write.
             if time != again {
                 mustHold(text.hasPrefix("0001-01-01") || text.hasPrefix("9999-12-31"), "only the ends are clamped")
             }

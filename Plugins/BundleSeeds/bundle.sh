@@ -1,7 +1,7 @@
 #!/bin/sh
-# Writes what the demo needs of the sample cases into one Swift file: for each file a line with its path and its bytes,
-# then the file and a line break.
-# usage: bundle.sh FOLDER FILE
+# Writes the sample cases' files that the demo needs into one Swift file. For each file it writes a line with the path
+# and the number of bytes, then the file and a line break.
+# usage: bundle.sh FOLDER FILE     FOLDER has the sample cases; FILE is the Swift file
 set -eu
 export LC_ALL=C
 cd "$1"

@@ -3,9 +3,9 @@
 #
 #   deploy/kafka/acls.sh --bootstrap-server kafka:9092 --command-config admin.properties
 #
-# The script passes its arguments to kafka-acls.sh. KAFKA_ACLS names another program: KAFKA_ACLS=echo prints the commands. The brokers
-# must refuse principals without an ACL (allow.everyone.if.no.acl.found=false). Before Kafka 2.8 each principal that writes also needs
-# --operation IdempotentWrite --cluster.
+# The script passes its arguments to kafka-acls.sh. KAFKA_ACLS names another program: KAFKA_ACLS=echo prints the
+# commands. The brokers must refuse principals without an ACL (allow.everyone.if.no.acl.found=false). Before Kafka 2.8
+# each principal that writes also needs --operation IdempotentWrite --cluster.
 set -euo pipefail
 
 tool=${KAFKA_ACLS:-kafka-acls.sh}
@@ -41,8 +41,8 @@ topics() {
 reads() { mapfile -t named < <(topics "${@:2}") && allow "$1" --operation Read "${named[@]}"; }
 writes() { mapfile -t named < <(topics "${@:2}") && allow "$1" --operation Write "${named[@]}"; }
 
-# receiptd run. It reads the topics' settings, to warn of a topic that must not be compacted.
-# After a restore of PostgreSQL it reads the owners of published purchases from its own events.
+# The worker, `receiptd run`. It reads the topics' settings, to warn of a topic that must not be compacted. After a
+# restore of PostgreSQL it reads the owners of published purchases from the outcomes topic.
 reads "$worker" "$submissions" "$outcomes" "$notifications" "$accounts" "$consumption"
 writes "$worker" "$outcomes" "$dead_letters"
 mapfile -t all_topics < <(topics "$submissions" "$outcomes" "$dead_letters" "$notifications" "$accounts" "$consumption")
@@ -50,14 +50,15 @@ groups=(--group "$group" --group "$group-notifications" --group "$group-accounts
 allow "$worker" --operation DescribeConfigs "${all_topics[@]}"
 allow "$worker" --operation Read "${groups[@]}"
 
-# Commands: inspect and dead-letters list read; dead-letters redrive writes to the topic that a record came from; rewind moves
-# the group's offsets back; submit writes and waits for the outcomes; check tries a worker's requests.
+# Operators' commands. inspect and dead-letters list read topics. dead-letters redrive writes to the topic that a record
+# came from. rewind moves the group's offsets back. submit writes, and waits for the outcomes. check tries a worker's
+# requests.
 reads "$operator" "$submissions" "$outcomes" "$dead_letters" "$notifications" "$accounts" "$consumption"
 writes "$operator" "$submissions" "$notifications" "$accounts" "$consumption"
 allow "$operator" --operation DescribeConfigs "${all_topics[@]}"
 allow "$operator" --operation Read "${groups[@]}"
 
-# receiptd intake.
+# `receiptd intake` writes Apple's notifications.
 writes "$intake" "$notifications"
 
 # Game servers: they write submissions, the players of account tokens and reports of consumption, and read the outcomes.

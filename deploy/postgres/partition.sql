@@ -2,13 +2,13 @@
 --
 --     psql --set ON_ERROR_STOP=1 --file partition.sql URI
 --
--- Run it as the owner, after `receiptd migrate`, while no worker runs: it locks and rewrites the tables in one SQL transaction.
--- A second run changes nothing. `receiptd migrate` and all statements work with and without partitions.
+-- Run it as the owner, after `receiptd migrate`, while no worker runs: it locks and rewrites the tables in one SQL
+-- transaction. A second run changes nothing. `receiptd migrate` and all statements work with and without partitions.
 
 BEGIN;
 DO $$
 DECLARE
-    -- Partitions of a table: a power of two can be split later.
+    -- The number of partitions of a table. You can split a power of two evenly later.
     partitions CONSTANT integer := 16;
     whole record;
     found record;
@@ -26,7 +26,7 @@ BEGIN
                 whole.name || '_' || lpad(part::text, 2, '0'), whole.name, partitions, part);
         END LOOP;
         EXECUTE format('INSERT INTO %I SELECT * FROM %I', whole.name, whole.name || '_before');
-        -- Under their own names, by which migrations know them.
+        -- The new indexes get the names of the old indexes, because migrations use these names.
         FOR found IN
             SELECT index.relname AS name, pg_get_indexdef(index.oid) AS definition, pg_index.indisprimary AS is_key
             FROM pg_index
@@ -37,7 +37,7 @@ BEGIN
             IF found.is_key THEN
                 EXECUTE format('ALTER TABLE %I ADD CONSTRAINT %I PRIMARY KEY (%I)', whole.name, found.name, whole.key);
             ELSE
-                -- pg_get_indexdef names the table that the index is on, which has been renamed.
+                -- pg_get_indexdef names the index's table by the table's new name.
                 EXECUTE replace(found.definition, whole.name || '_before', whole.name);
             END IF;
         END LOOP;

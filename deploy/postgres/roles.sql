@@ -1,10 +1,10 @@
--- Roles of receiptd's database. Each has exactly the rights that its statements need. You may repeat this script. Run it with
--- psql, as a superuser or as a role that may create roles and is a member of receiptd_owner:
+-- Roles of receiptd's database. Each role has exactly the rights that its statements need. You may repeat this script.
+-- Run it with psql, as a superuser or as a role that may create roles and is a member of receiptd_owner:
 --
 --   psql --set ON_ERROR_STOP=1 --file roles.sql --dbname receiptd [--set schema=public]
 --
--- before the first `receiptd migrate`, and after each, because a new version may have new tables. The script removes all other
--- rights of these roles on tables of the schema.
+-- Run it before the first `receiptd migrate`, and after each, because a new version may have new tables. The script
+-- removes all other rights of these roles on tables of the schema.
 --
 -- receiptd_owner      receiptd migrate
 -- receiptd_worker     receiptd run, receiptd check
@@ -35,8 +35,8 @@ BEGIN
 END
 $$;
 
--- Sessions that only read must not delay maintenance. Support's sessions are not read-only by default, because receiptd's commands
--- would take the server for a standby. Missing rights prevent these sessions from writing.
+-- Sessions that only read must not delay maintenance. Support's sessions are not read-only by default, because
+-- receiptd's commands would take the server for a standby. Missing rights prevent these sessions from writing.
 ALTER ROLE receiptd_support SET idle_in_transaction_session_timeout = '60s';
 ALTER ROLE receiptd_reader SET default_transaction_read_only = on;
 ALTER ROLE receiptd_reader SET idle_in_transaction_session_timeout = '60s';
@@ -86,9 +86,9 @@ GRANT INSERT ON catalogs TO receiptd_operator;
 GRANT SELECT, INSERT ON redriven_dead_letters TO receiptd_operator;
 GRANT SELECT, INSERT, UPDATE ON grant_decisions, subscription_transfers TO receiptd_operator;
 GRANT SELECT, UPDATE ON hold_decisions TO receiptd_operator;
--- console
+-- For `receiptd console`.
 GRANT SELECT, INSERT, UPDATE ON console_changes TO receiptd_operator;
--- players erase
+-- For `receiptd players erase`.
 GRANT INSERT, UPDATE ON erasures TO receiptd_operator;
 GRANT UPDATE ON outcomes, refusals TO receiptd_operator;
 GRANT DELETE ON account_token_accounts, account_token_senders, account_tokens, player_accounts TO receiptd_operator;
