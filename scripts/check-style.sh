@@ -45,7 +45,7 @@ check_functions() {
             is_open[depth] = 0
         }
         depth > 0 && !is_open[depth] && /\{$/ { is_open[depth] = 1; next }
-        # A requirement of a protocol, or a body on one line.
+        # Drops a function without a block of its own: a requirement of a protocol, or a body on one line.
         depth > 0 && !is_open[depth] && (indentation($0) < column[depth] || $0 == "" || /\}$/) { depth--; next }
         depth > 0 && is_open[depth] && /^ *\}$/ && indentation($0) == column[depth] {
             size = FNR - start[depth] + 1

@@ -8,8 +8,8 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// The most bytes of a request's body. A receipt of some hundreds of purchases is far smaller.
     static let maximumBody = 4 * 1024 * 1024
-    /// The most bytes that the handler reads of a body that is too large, so that a client that sends the whole body
-    /// gets the answer 413.
+    /// The most bytes of a body that is too large that the handler reads and discards. So a client that sends its whole
+    /// body first gets the answer 413, too.
     static let maximumDrained = 64 * 1024 * 1024
 
     private static let serverAPIPath = "/inApps/"

@@ -92,7 +92,7 @@ struct AnnouncedSuspectTests {
     }
 
     @Test(
-        "a purchase that was set aside is not leased by a newer catalog or for a new token owner, but can be submitted"
+        "after a newer catalog or token owner no worker leases a purchase that was set aside; players may submit it"
     )
     func setAside() async throws {
         try await Subject.withPlayer { subject, database in

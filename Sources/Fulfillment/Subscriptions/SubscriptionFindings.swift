@@ -35,7 +35,8 @@ public struct SubscriptionFindings: Sendable, Equatable {
     /// - Parameter known: the checked subscription, as the ledger has it.
     public init(_ statuses: [SubscriptionStatus], of known: Subscription, under app: AppPolicy) {
         missedSince = known.check.historySince
-        // The ledger may know a newer period already. So only `periodsSince` shows that an earlier period is missing.
+        // The ledger may know the newest period from a source that did not grant it. Then Apple's answer has nothing
+        // new, and only `periodsSince`, which that source set, says that a worker must ask for periods.
         let unbrought = app.missedPeriodSearch == .always ? known.check.periodsSince : nil
         for status in statuses where status.transaction.bundleID == app.bundleID {
             guard let fact = SubscriptionFact(status) else { continue }

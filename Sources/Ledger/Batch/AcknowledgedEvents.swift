@@ -36,7 +36,8 @@ final class AcknowledgedEvents: Sendable {
         state.withLock { $0.ids = ids + $0.ids }
     }
 
-    /// Notes that a flush ended. Returns true if no event is left. Then the next call of `add` returns true.
+    /// Notes that a flush ended. Returns true if no event is left. Then no flush is scheduled, so the next `add` asks its
+    /// caller to schedule one.
     func flushEnded() -> Bool {
         state.withLock { state in
             if state.ids.isEmpty { state.isFlushDue = false }

@@ -20,8 +20,8 @@ package enum LeaseParked {
     ) throws -> [LeasedSubmission] {
         try mending.mendNowAndThen(in: session)
         guard try floor.mayBeDue(in: session) else { return [] }
-        // The lease is committed before a worker reads the submission. So it counts even if the submission ends the
-        // process.
+        // The lease is committed before a worker reads the submission. So the column `takes` has counted this lease even
+        // if the submission then kills the process.
         let rows = try session.execute(due, [.int8(Int64(limit)), .float8(leaseSeconds)])
         return try leased(rows, in: session).leased
     }

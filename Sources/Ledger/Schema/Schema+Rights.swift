@@ -3,8 +3,8 @@ import Postgres
 extension Schema {
     private static let findingRights = LedgerSQL.statement(PackageResources.find_schema_rights_sql)
 
-    /// Returns a sentence about a right that this role lacks for creating or changing the tables, and how to get the
-    /// right. Returns nil if the role lacks no right. Throws a `PostgresError`.
+    /// Returns a sentence about a right that the session's role lacks for creating or changing the tables, and how to
+    /// get the right. Returns nil if the role has all these rights. Throws a `PostgresError`.
     public static func missingRight(in session: PostgresSession) throws -> String? {
         let rows = try session.execute(findingRights)
         let role = rows.text(0, try rows.column("role")) ?? "?"

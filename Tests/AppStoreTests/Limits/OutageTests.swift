@@ -80,9 +80,9 @@ struct OutageTests {
         }
     }
 
-    /// Such submissions come again when another worker takes over their partition. The time limit ends a failing test.
+    /// A proof that failed before is new to a worker that takes over its partition. The time limit ends a failing test.
     @Test(
-        "while Apple is down, the client mostly sends no request for the first try of a proof that failed before",
+        "while Apple is down, the client sends few requests for proofs that failed before, even for a first try",
         .timeLimit(.minutes(1)))
     func knownToFail() async throws {
         let limits = AppleLimits(maxConcurrency: 16, observer: RecordingLimits())
