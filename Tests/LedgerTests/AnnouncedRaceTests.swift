@@ -78,4 +78,37 @@ struct AnnouncedRaceTests {
         #expect(try await subject.deliver() == ["granted"])
         await ledger.close()
     }
+
+    @Test("a purchase that Apple announces, and a worker judges, while its token's record is committed is due again")
+    func announcedMeanwhile() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = Subject(database, ledger)
+        try await subject.setGrantsSince(Sample.noon)
+        try await database.run(
+            """
+            CREATE FUNCTION wait_at_commit() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END $$;
+            CREATE CONSTRAINT TRIGGER wait_at_commit AFTER INSERT ON player_accounts DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW EXECUTE FUNCTION wait_at_commit()
+            """)
+        let delay = try await OpenTransaction(database, "SELECT pg_advisory_xact_lock(7)")
+        let account = ReceivedAccount(
+            PlayerAccount(
+                token: AccountTokenKey(bundleID: Sample.bundle, token: Subject.token), player: Subject.player),
+            partition: 0, offset: 0, timestamp: Sample.noon)
+        let pool = LedgerDatabase.pool(database.uri, size: 1)
+        let accounts = PostgresPlayerAccounts(pool: pool)
+        async let told = accounts.apply([account])
+        try await database.waitForLocks()
+        try await subject.enter([try Subject.told("1000")])
+        try await subject.endPatience()
+        #expect(try await subject.deliver() == ["unclaimed unknown_player"])
+        try await delay.finish()
+        _ = try await told
+        await pool.close()
+        #expect(try await states(in: database) == ["1000 waiting"])
+        #expect(try await subject.deliver() == ["granted"])
+        await ledger.close()
+    }
 }

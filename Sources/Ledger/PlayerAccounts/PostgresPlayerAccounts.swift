@@ -14,37 +14,50 @@ public struct PostgresPlayerAccounts: PlayerAccounts {
         self.pool = pool
     }
 
-    /// Stores accounts. Throws a `PostgresError`. If PostgreSQL refuses the data of one account, each account gets an
-    /// SQL transaction of its own.
+    /// Stores accounts, and makes the unclaimed purchases of their tokens due. Throws a `PostgresError`. If PostgreSQL
+    /// refuses the data of one account, each account gets SQL transactions of its own.
     public func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[EnteredRecord]> {
         try await BatchWriting.run(accounts, refused: .refused) { accounts in
-            let history = try await pool.run { try Self.write(accounts, in: $0) }
-            return Durable(accounts.map { _ in .entered }, in: history)
-        }
-    }
-
-    private static func write(_ accounts: [ReceivedAccount], in session: PostgresSession) throws -> DatabaseHistory? {
-        // All records with one key come from one partition, in order. So the last record is the newest.
-        let newest = Dictionary(accounts.map { ($0.account.token, $0) }) { _, later in later }
-            .values.sorted { $0.account.token < $1.account.token }
-        return try session.transaction { session in
+            // All records with one key come from one partition, in order. So the last record is the newest.
+            let newest = Dictionary(accounts.map { ($0.account.token, $0) }) { _, later in later }
+                .values.sorted { $0.account.token < $1.account.token }
             let tokens = [
                 PostgresParameter.identifiers(newest.lazy.map(\.account.token.bundleID)),
                 .byteaArray(newest.map(\.account.token.hash.bytes)),
             ]
+            let history = try await pool.run { session in
+                let history = try Self.write(newest, tokens, in: session)
+                try Self.retry(tokens, in: session)
+                return history
+            }
+            return Durable(accounts.map { _ in .entered }, in: history)
+        }
+    }
+
+    private static func write(
+        _ newest: [ReceivedAccount], _ tokens: [PostgresParameter], in session: PostgresSession
+    ) throws -> DatabaseHistory? {
+        try session.transaction { session in
             try session.execute(
                 entering,
                 tokens + [
                     .textArray(newest.map { $0.account.player?.text }), .int4Array(newest.map(\.partition)),
                     .int8Array(newest.map(\.offset)), .timestamps(newest.map(\.timestamp)),
                 ])
+            return try DatabaseHistory.read(in: session)
+        }
+    }
+
+    /// Makes the tokens' unclaimed purchases due. This must follow the COMMIT of the accounts: a worker that judges a
+    /// purchase before this COMMIT does not see the account, and the purchase may be newer than the transaction's
+    /// statements. If the process dies before this, another worker reads the accounts' records again.
+    private static func retry(_ tokens: [PostgresParameter], in session: PostgresSession) throws {
+        try session.transaction { session in
             // Purchases of deleted tokens are locked too, because the catalog may name another player for such a token.
             let told = try session.execute(locking, tokens)
             let transaction = try told.column("transaction_id")
-            if told.count > 0 {
-                try session.execute(retrying, [.textArray((0..<told.count).map { told.text($0, transaction) })])
-            }
-            return try DatabaseHistory.read(in: session)
+            guard told.count > 0 else { return }
+            try session.execute(retrying, [.textArray((0..<told.count).map { told.text($0, transaction) })])
         }
     }
 }
