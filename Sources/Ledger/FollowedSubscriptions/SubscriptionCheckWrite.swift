@@ -37,7 +37,7 @@ struct SubscriptionCheckWrite: Sendable {
 
     /// Locks the claims of all named subscriptions and of the subscriptions that they continue. Inserts a missing claim
     /// without an owner. So this SQL transaction and a concurrent grant under one of these claims wait for each other.
-    /// Also locks the existing claims of other purchases whose refund Apple's answer shows.
+    /// The existing claims of other purchases are locked too, if Apple's answer shows a refund of these purchases.
     private func lockClaims(
         with revoked: [NotifiedTransaction], in session: PostgresSession
     ) throws -> [StoreTransactionID: LedgerView.Claim] {
