@@ -21,6 +21,22 @@ struct AnnouncedRaceTests {
         }
     }
 
+    /// Stores the record that names the player of the purchases' token. Calls `release` once the record's session waits
+    /// for a lock, and returns after the record is stored.
+    private func recordPlayer(in database: LedgerDatabase, release: () async throws -> Void) async throws {
+        let account = ReceivedAccount(
+            PlayerAccount(
+                token: AccountTokenKey(bundleID: Sample.bundle, token: Subject.token), player: Subject.player),
+            partition: 0, offset: 0, timestamp: Sample.noon)
+        // The record has a session of its own, so that the test's session can see that session wait.
+        let pool = LedgerDatabase.pool(database.uri, size: 1)
+        async let recorded = PostgresPlayerAccounts(pool: pool).apply([account])
+        try await database.waitForLocks()
+        try await release()
+        _ = try await recorded
+        await pool.close()
+    }
+
     @Test("a purchase that was granted, or leased by another worker, since its lease is not set aside")
     func setAside() async throws {
         let database = try await LedgerDatabase()
@@ -62,24 +78,13 @@ struct AnnouncedRaceTests {
             UPDATE announced_purchases SET state = 'unclaimed', reason = 'unknown_player', due_at = NULL,
                 awaits_submission = false, leased_until = NULL, decided_at = now()
             """)
-        let account = ReceivedAccount(
-            PlayerAccount(
-                token: AccountTokenKey(bundleID: Sample.bundle, token: Subject.token), player: Subject.player),
-            partition: 0, offset: 0, timestamp: Sample.noon)
-        // Another session applies the record, so that the test's session can see that session wait for the lock.
-        let pool = LedgerDatabase.pool(database.uri, size: 1)
-        let accounts = PostgresPlayerAccounts(pool: pool)
-        async let told = accounts.apply([account])
-        try await database.waitForLocks()
-        try await delivery.finish()
-        _ = try await told
-        await pool.close()
+        try await recordPlayer(in: database) { try await delivery.finish() }
         #expect(try await states(in: database) == ["1000 waiting"])
         #expect(try await subject.deliver() == ["granted"])
         await ledger.close()
     }
 
-    @Test("a purchase that Apple announces, and a worker judges, while its token's record is committed is due again")
+    @Test("a purchase that is announced and judged during the COMMIT of its token's record is due again afterwards")
     func announcedMeanwhile() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -93,20 +98,12 @@ struct AnnouncedRaceTests {
                 FOR EACH ROW EXECUTE FUNCTION wait_at_commit()
             """)
         let delay = try await OpenTransaction(database, "SELECT pg_advisory_xact_lock(7)")
-        let account = ReceivedAccount(
-            PlayerAccount(
-                token: AccountTokenKey(bundleID: Sample.bundle, token: Subject.token), player: Subject.player),
-            partition: 0, offset: 0, timestamp: Sample.noon)
-        let pool = LedgerDatabase.pool(database.uri, size: 1)
-        let accounts = PostgresPlayerAccounts(pool: pool)
-        async let told = accounts.apply([account])
-        try await database.waitForLocks()
-        try await subject.enter([try Subject.told("1000")])
-        try await subject.endPatience()
-        #expect(try await subject.deliver() == ["unclaimed unknown_player"])
-        try await delay.finish()
-        _ = try await told
-        await pool.close()
+        try await recordPlayer(in: database) {
+            try await subject.enter([try Subject.told("1000")])
+            try await subject.endPatience()
+            #expect(try await subject.deliver() == ["unclaimed unknown_player"])
+            try await delay.finish()
+        }
         #expect(try await states(in: database) == ["1000 waiting"])
         #expect(try await subject.deliver() == ["granted"])
         await ledger.close()
