@@ -19,7 +19,8 @@ public struct AppleRoots: Sendable {
             switch self {
             case .notPEM: "not a PEM file of certificates"
             case .noRoot: "no certificate in it is a root's"
-            case .unusable(let index): "certificate \(index) is none, or has a key of another kind or size"
+            case .unusable(let index):
+                "entry \(index) is not a certificate, or its key is not RSA of 2048 to 4096 bits, P-256 or P-384"
             }
         }
     }

@@ -61,7 +61,9 @@ package struct PartitionMaintenance: Sendable {
         }
         if let blockers = report.blockers { return blockers.inWords }
         if !report.skipped.isEmpty {
-            return "outcomes_default holds rows, so no partition is made for \(report.skipped.joined(separator: ", "))"
+            let days = report.skipped.joined(separator: ", ")
+            return "outcomes_default holds rows, so no partition is made for \(days): "
+                + "a worker moves the rows after ten minutes, and `receiptd migrate` moves them at once"
         }
         return nil
     }

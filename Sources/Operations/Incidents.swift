@@ -89,7 +89,8 @@ public final class Incidents: Sendable {
             guard seconds < Self.toldSeconds else { return nil }
             let count = Int(counts.with(kind.rawValue).value)
             let minutes = max(0, Int(seconds / 60))
-            return "\(words), last \(minutes) min ago, \(count) in 90 days: the table incidents names the topics"
+            return "\(words), last \(minutes) min ago, \(count) in 90 days: "
+                + "PostgreSQL's table incidents names the topics, and the runbook ReceiptdOffsetReset the remedy"
         }
     }
 

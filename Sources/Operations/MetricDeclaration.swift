@@ -90,7 +90,8 @@ extension MetricDeclaration {
             "1 while Apple refuses an app's shared secret for all of its receipts, and receiptd can prove none of them.",
         labels: ["bundle_id"])
     static let appleDown = Self(
-        "receiptd_apple_down", help: "1 while Apple is held back for every app and endpoint in use.")
+        "receiptd_apple_down",
+        help: "1 while the worker holds back requests to Apple for every app and endpoint in use.")
     static let appleNoAnswer = Self(
         "receiptd_apple_no_answer", help: "Addresses of Apple's that give no answer now.")
     static let appleWait = Self(

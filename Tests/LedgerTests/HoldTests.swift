@@ -94,7 +94,7 @@ struct HoldTests {
         let left = try await store.count(HoldFilter(id: "1000", reason: .unreadableTransaction))
         #expect(left.all == 1 && left.released == 0)
         let summary = try await store.list(HoldFilter(), limit: 10).first
-        #expect(summary?.note == "what cannot be read of it: quantity, purchaseDate")
+        #expect(summary?.note == "receiptd cannot read these fields: quantity, purchaseDate")
         #expect(summary != nil && summary?.purchasedAt == nil, "no list may tell of 1970")
         let inspected = try await Inspection.of("1000", days: 1, limit: 10, in: database.pool)
         #expect(inspected.sections.first { $0.name == "holds" }?.rows.first?["purchased_at"] == .null)

@@ -22,6 +22,6 @@ struct OffsetRewindTests {
         let back = OffsetRewind.Move(partition, committed: 100, target: 40)
         #expect(back.description == "partition 3: 100 → 40, 60 records")
         #expect(OffsetRewind.Move(partition, committed: 7, target: 9).description == "partition 3: stays at 7")
-        #expect(OffsetRewind.Move(partition, committed: nil, target: 9).description.contains("nothing was taken"))
+        #expect(OffsetRewind.Move(partition, committed: nil, target: 9).description.contains("no committed offset"))
     }
 }

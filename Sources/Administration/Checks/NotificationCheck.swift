@@ -102,7 +102,10 @@ package struct NotificationCheck: Sendable {
         case .refused(let code): return .failure(CheckFailure("Apple sends no test notification (\(code))"))
         case .notFound: return .failure(CheckFailure("Apple sends no test notification"))
         case .blocked:
-            return .failure(CheckFailure("Apple refuses the credentials", code: CommandFailure.wrongSettings))
+            return .failure(
+                CheckFailure(
+                    "Apple refuses the credentials, or they are missing: see this app's line `apple server API`",
+                    code: CommandFailure.wrongSettings))
         case .trouble(let trouble): return .failure(CheckFailure(asked.note.words(trouble)))
         }
     }

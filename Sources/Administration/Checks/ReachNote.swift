@@ -17,7 +17,7 @@ final class ReachNote: AppleObserver {
     /// Returns a sentence about the failed request. If there was no answer at all, the sentence names the host, the
     /// port and the system's error.
     func words(_ trouble: AppleAnswer.Trouble) -> String {
-        cause.withLock { $0 } ?? "no answer that can be used (\(trouble.kind.rawValue))"
+        cause.withLock { $0 } ?? "receiptd cannot use Apple's answer (\(trouble.kind.rawValue)): run the check again"
     }
 
     /// Returns `host:port` of a URL, or the whole URL if the URL has no host.

@@ -48,8 +48,8 @@ struct GrantFields {
         guard let text = values[column], !text.isEmpty else { return nil }
         guard TransactionIDText.isSound(text) else {
             throw Fault(
-                message: "\(column) \(ShownText.quoted(text)) is not \(TransactionIDText.requirement), "
-                    + "as a spreadsheet may have made it")
+                message: "\(column) \(ShownText.quoted(text)) is not \(TransactionIDText.requirement): "
+                    + "a spreadsheet may have changed it")
         }
         return StoreTransactionID(text)
     }

@@ -24,7 +24,7 @@ public struct CredentialsFault: Sendable, Equatable {
             let key = "\(setting ?? "its key"), the app's private_key_setting"
             return isRefused
                 ? "Apple refuses the key in \(key) (401): compare issuer_id, key_id and key with App Store Connect, "
-                    + "and the machine's clock"
+                    + "and check the machine's clock"
                 : "\(key), holds no private key: give the workers the .p8 file's text under that name"
         }
         guard let setting else {

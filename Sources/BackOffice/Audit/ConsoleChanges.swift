@@ -69,7 +69,7 @@ public struct ConsoleChanges: Sendable {
             made = try await make()
         } catch {
             // If the database cannot be reached, the entry stays without a result.
-            try? await end(entry, result: "failed before its end; what it did before stays")
+            try? await end(entry, result: "failed before the end; rows changed by then stay changed")
             throw error
         }
         try await end(entry, result: tell(made))

@@ -32,7 +32,7 @@ struct ChangeRun: Sendable {
         ) { try await perform(target, shown: shown) }.entry
     }
 
-    private static let nothing = "nothing changed: it was decided meanwhile, or a worker is trying it now"
+    private static let nothing = "nothing changed: the rows were decided meanwhile, or a worker is trying them now"
 
     private func perform(_ target: ListFilter, shown: Int) async throws -> String {
         switch change {

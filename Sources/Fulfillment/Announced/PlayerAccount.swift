@@ -51,7 +51,7 @@ public struct PlayerAccountDecoder: Sendable {
             return .deadLetter(refusal)
         }
         guard let token = key.flatMap(Self.token) else {
-            return unreadable("the key is no bundle id, a slash and an account token in lower case")
+            return unreadable("the key must be a bundle id, a slash and an account token in lower case")
         }
         guard let value else { return .account(PlayerAccount(token: token, player: nil)) }
         guard value.count <= Self.maximumBytes else {

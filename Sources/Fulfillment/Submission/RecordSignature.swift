@@ -51,7 +51,7 @@ public struct RecordSignature: Sendable {
             } else if !kind.takesValueOnly, headers.allSatisfy({ $0.starts(with: Array(Version.one.rawValue.utf8)) }) {
                 "a v1 signature does not cover the record's key: this topic takes v2 only"
             } else {
-                "no key gives this signature"
+                "the signature matches none of SUBMISSION_SIGNING_KEYS"
             }
         return DeadLetter(reason: .badSignature, detail: detail)
     }

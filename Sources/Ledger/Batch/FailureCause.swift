@@ -38,13 +38,19 @@ enum FailureCause: Equatable {
     var asError: PostgresError {
         switch self {
         case .unknownGrant:
-            PostgresError(sqlState: nil, message: "a grant or hold of it is there and cannot be read", kind: .data)
+            PostgresError(
+                sqlState: nil, message: "receiptd cannot read an existing grant or hold of the submission's purchase",
+                kind: .data)
         case .decidedBefore:
             PostgresError(
-                sqlState: nil, message: "it was decided before, and the grants that its outcome names are gone",
+                sqlState: nil,
+                message: "the submission was decided before, and somebody deleted the grants that its outcome names",
                 kind: .data)
         case .refused(let sqlState, _):
-            PostgresError(sqlState: sqlState, message: "refused again and again while others were stored", kind: .data)
+            PostgresError(
+                sqlState: sqlState,
+                message: "PostgreSQL refused this submission again and again, and stored others meanwhile",
+                kind: .data)
         }
     }
 }

@@ -11,7 +11,7 @@ enum UpdateHolds {
 
     /// The `note` if Apple answered again, and receiptd still cannot read these fields.
     static func note(unreadable fields: [String]) -> String? {
-        fields.isEmpty ? nil : "what cannot be read of it: \(fields.joined(separator: ", "))"
+        fields.isEmpty ? nil : "receiptd cannot read these fields: \(fields.joined(separator: ", "))"
     }
 
     struct Row: Sendable {

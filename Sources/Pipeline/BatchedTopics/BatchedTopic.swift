@@ -56,7 +56,8 @@ extension BatchedTopicWorker {
 
 extension DeadLetter {
     /// The dead letter for a record whose data PostgreSQL refuses, for example a text with a NUL.
-    static let refusedByDatabase = DeadLetter(reason: .malformedMessage, detail: "the database refuses its data")
+    static let refusedByDatabase = DeadLetter(
+        reason: .malformedMessage, detail: "PostgreSQL refuses the data in this record")
 }
 
 extension ConsumerRecord {

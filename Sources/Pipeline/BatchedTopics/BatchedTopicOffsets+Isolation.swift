@@ -31,7 +31,7 @@ extension BatchedTopicOffsets {
             decidedBefore: stored.checkpoints[partition.partition]?.nextOffset)
         guard let suspect else { return }
         logger.warning(
-            "the last owner of the partition died while this record was isolated",
+            "the partition's last worker died while only this record was in flight",
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
                 .offset: .stringConvertible(suspect.offset), .count: .stringConvertible(suspect.deaths),

@@ -54,7 +54,7 @@ public struct OffsetRewind: Sendable {
         }
 
         public var description: String {
-            guard let from, let to else { return "partition \(partition.partition): nothing was taken yet" }
+            guard let from, let to else { return "partition \(partition.partition): the group has no committed offset" }
             if from == to { return "partition \(partition.partition): stays at \(from)" }
             return "partition \(partition.partition): \(from) → \(to), \(count) records"
         }

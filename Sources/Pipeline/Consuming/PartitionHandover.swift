@@ -180,7 +180,7 @@ extension PartitionHandover {
 
     private func warnOfDeath(_ partition: TopicPartition, _ suspect: CrashHistory.Suspect) {
         logger.warning(
-            "the last owner of the partition died while this record was isolated",
+            "the partition's last worker died while only this record was in flight",
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
                 .offset: .stringConvertible(suspect.offset), .count: .stringConvertible(suspect.deaths),

@@ -106,14 +106,14 @@ final class UnreadableBatchWatch {
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
                 .offset: .stringConvertible(batch.first), .count: .stringConvertible(batch.last - batch.first + 1),
-                .error: "\(batch.words ?? "librdkafka says nothing")",
+                .error: "\(batch.words ?? "librdkafka names no cause")",
             ])
     }
 }
 
 extension UnreadableBatches.Found {
     var letter: DeadLetter {
-        let words = words ?? "librdkafka makes nothing of it"
+        let words = words ?? "librdkafka names no cause"
         return DeadLetter(
             reason: .unreadableBatch, detail: "offsets \(first) to \(last) cannot be read: \(words)", lastOffset: last)
     }

@@ -173,7 +173,9 @@ struct NotificationHistoryPoll: DueWork {
                 case .lost: return .lost
                 case .otherDatabase:
                     return .trouble(
-                        words(context, "another PostgreSQL database answers: the worker goes on at its stored time"))
+                        words(
+                            context,
+                            "another PostgreSQL database answers: the worker continues at that database's stored time"))
                 }
                 if page == nil { break }
             }

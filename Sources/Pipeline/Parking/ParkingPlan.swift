@@ -24,7 +24,8 @@ struct ParkingPlan: Sendable {
     /// Returns the plan for a record that killed its workers in isolation.
     static func lastTry(_ history: WaitingHistory) -> ParkingPlan {
         ParkingPlan(
-            .crashed, detail: "the process died \(CrashHistory.deathsOfPoison) times while only this one was in flight",
+            .crashed,
+            detail: "the process died \(CrashHistory.deathsOfPoison) times while only this submission was in flight",
             history, dueAfterSeconds: ParkingPolicy.lastTrySeconds)
     }
 }

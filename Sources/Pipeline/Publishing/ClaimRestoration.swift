@@ -98,8 +98,8 @@ actor ClaimRestoration {
             search.committed { topic, error in
                 logger.warning(
                     """
-                    the worker cannot read a topic's committed offsets: only the worker that has a partition notices \
-                    that the database lost its decisions
+                    the worker cannot read a topic's committed offsets: if the database lost a partition's decisions, \
+                    only the worker that has this partition notices
                     """,
                     [.topic: "\(topic.name)", .error: "\(error.name)"])
             }

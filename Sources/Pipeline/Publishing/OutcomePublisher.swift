@@ -221,7 +221,8 @@ public final class OutcomePublisher: Sendable {
         let isNews = said.withLock { $0.leftOut(of: "\(record.topic) \(error.name)", now: now) } != nil
         if error.isMessageTooLarge {
             logger.log(
-                level: isNews ? .error : .debug, "the topic refuses a record as too large: the worker tries again",
+                level: isNews ? .error : .debug,
+                "the topic refuses a record as too large: raise its max.message.bytes; the worker tries again",
                 [.topic: "\(record.topic)", .bytes: .stringConvertible(record.value?.count ?? 0)])
         } else {
             logger.log(

@@ -61,7 +61,8 @@ final class PublicationTrouble: Sendable {
         case KafkaError.Code.topicAuthorizationFailed: "Kafka does not allow writing to it"
         case KafkaError.Code.clusterAuthorizationFailed: "Kafka does not allow idempotent writing"
         case KafkaError.Code.unknownTopicOrPartition, KafkaError.Code.unknownTopic: "there is no such topic"
-        case KafkaError.Code.messageTooLarge: "the record is larger than the topic takes"
+        case KafkaError.Code.messageTooLarge:
+            "the record is larger than the topic takes: raise the topic's max.message.bytes"
         case KafkaError.Code.messageTimedOut: "no broker acknowledged in time"
         default: error.name
         }

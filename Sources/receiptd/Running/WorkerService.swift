@@ -272,7 +272,7 @@ struct WorkerService: Service {
         return switch error.kind {
         case .connection, .commitOutcomeUnknown:
             "PostgreSQL is out of reach: \(error.message): "
-                + "`receiptd check` tries DATABASE_URL"
+                + "run `receiptd check`, which tries DATABASE_URL"
         case .data, .retriable, .other:
             "PostgreSQL refuses the worker's statement: \(error.sqlState ?? "") \(error.message): "
                 + "run `receiptd check`, which names the fault"

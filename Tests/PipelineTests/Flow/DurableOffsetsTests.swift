@@ -21,7 +21,9 @@ struct DurableOffsetsTests {
         checkpoints.setAway(true)
         try await bench.submit("b", player: "b", partition: 0)
         try await bench.untilAnswered("b", count: 1)
-        try await bench.changes.until("the failure is told") { running.fails("offsets cannot be checkpointed") }
+        try await bench.changes.until("the failure is told") {
+            running.fails("offsets of decided records cannot be stored in PostgreSQL")
+        }
         #expect(try await bench.committed()[0] == 1)
         checkpoints.setAway(false)
         try await eventually("the commit") { try await bench.committed()[0] == 2 }

@@ -11,6 +11,8 @@ import Testing
 @Suite("Outcome publisher")
 struct OutcomePublisherTests {
     private static let produce: Int16 = 0
+    private static let tooLargeLine =
+        "error the topic refuses a record as too large: raise its max.message.bytes; the worker tries again"
     private let cluster: MockCluster
     /// The signal that each log line raises.
     private let changes: ChangeSignal
@@ -149,7 +151,7 @@ struct OutcomePublisherTests {
         cluster.pushRequestErrors(apiKey: Self.produce, [10, 10])
         try await publisher.publish([Sample.event(0)], traceparent: nil)
         #expect(try await published() == ["0"])
-        #expect(log.lines.count { $0 == "error the topic refuses a record as too large: the worker tries again" } == 1)
+        #expect(log.lines.count { $0 == Self.tooLargeLine } == 1)
         try await close(publisher)
     }
 
@@ -184,7 +186,7 @@ struct OutcomePublisherTests {
         let acknowledged = try await publisher.publish(events.map { UnpublishedEvent(event: $0, traceparent: nil) })
         #expect(acknowledged == events.map(\.eventID))
         #expect(Set(try await published()) == Set((0..<6).map(String.init)))
-        #expect(!log.holds("error the topic refuses a record as too large: the worker tries again"))
+        #expect(!log.holds(Self.tooLargeLine))
         try await close(publisher)
     }
 
@@ -194,7 +196,7 @@ struct OutcomePublisherTests {
         cluster.pushRequestErrors(apiKey: Self.produce, [10])
         try await publisher.publish((0..<6).map { Sample.event($0) }, traceparent: nil)
         #expect(try await published().suffix(6) == (0..<6).map(String.init)[...])
-        #expect(!log.holds("error the topic refuses a record as too large: the worker tries again"))
+        #expect(!log.holds(Self.tooLargeLine))
         try await close(publisher)
     }
 
