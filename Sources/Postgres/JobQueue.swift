@@ -51,11 +51,16 @@ final class JobQueue: @unchecked Sendable {
         if areEnded { ended() }
     }
 
+    /// Counts a thread that has ended, or that the system could not start. Without threads the queue is closed.
     func threadEnded() {
-        let toTell = condition.withLock {
+        let (toTell, unstarted) = condition.withLock {
             threads -= 1
-            return threads == 0 ? whenEnded : []
+            guard threads == 0 else { return ([@Sendable () -> Void](), [Job]()) }
+            isClosed = true
+            defer { waiting = [] }
+            return (whenEnded, waiting)
         }
+        for job in unstarted { job.fail(Self.closed) }
         for ended in toTell { ended() }
     }
 

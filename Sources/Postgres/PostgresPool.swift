@@ -9,6 +9,7 @@ public final class PostgresPool: Sendable {
     /// The sessions, which end when no pool uses them any more.
     private final class Sessions: Sendable {
         let queue: JobQueue
+        let threads = SessionThreads()
         let stopping = Interrupt()
 
         init(count: Int) { queue = JobQueue(threads: count) }
@@ -34,7 +35,7 @@ public final class PostgresPool: Sendable {
         let shared = PostgresSession.Shared(
             gate: ConnectGate(), stopping: sessions.stopping, hung: HungSessions(tell: tell))
         for number in 1...size {
-            let thread = Thread {
+            let isStarted = sessions.threads.start(name: "postgres-\(number)") {
                 let session = PostgresSession(configuration: configuration, shared: shared)
                 while let job = queue.next() {
                     session.beginJob()
@@ -44,8 +45,7 @@ public final class PostgresPool: Sendable {
                 session.drop()
                 queue.threadEnded()
             }
-            thread.name = "postgres-\(number)"
-            thread.start()
+            if !isStarted { queue.threadEnded() }
         }
     }
 
@@ -86,9 +86,17 @@ public final class PostgresPool: Sendable {
     public func interrupt() { sessions.stopping.set() }
 
     /// Waits for running jobs, fails waiting jobs, and ends the connections and threads. May be called twice.
+    ///
+    /// Call it before the process exits (see `SessionThreads`).
     public func close() async {
         await withCheckedContinuation { continuation in
-            sessions.queue.close { continuation.resume() }
+            sessions.queue.close { [threads = sessions.threads] in
+                // The last session's thread calls this closure, and a thread cannot wait for itself.
+                DispatchQueue.global().async {
+                    threads.join()
+                    continuation.resume()
+                }
+            }
         }
     }
 }

@@ -1,9 +1,14 @@
 import Foundation
 import Postgres
+import Synchronization
 import Testing
 
 @Suite("A pool", .timeLimit(.minutes(1)))
 struct PoolTests {
+    private final class Ended: Sendable {
+        let isSet = Atomic(false)
+    }
+
     /// The jobs block until the test has seen all of them start. The test runs on Swift's threads, of which most
     /// machines have fewer than five. If the jobs blocked these threads, the test could never release the jobs.
     @Test("a pool runs its sessions in parallel and blocks none of Swift's threads")
@@ -31,7 +36,28 @@ struct PoolTests {
         }
     }
 
-    @Test("a pool runs jobs in the order in which they come")
+    /// Kerberos registers such a destructor, and the destructor aborts a process that exits meanwhile.
+    @Test("a closed pool's threads have ended, with their destructors of thread-specific values")
+    func threadsEnd() async throws {
+        let database = try TestDatabase()
+        let ended = Ended()
+        try await database.pool.run { _ in
+            var key = pthread_key_t()
+            let code = pthread_key_create(&key) { value in
+                guard let value else { return }
+                // The destructor takes so long that a pool that does not wait for it would be noticed.
+                _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.3)
+                Unmanaged<Ended>.fromOpaque(value).takeRetainedValue().isSet.store(true, ordering: .relaxed)
+            }
+            #expect(code == 0)
+            pthread_setspecific(key, Unmanaged.passRetained(ended).toOpaque())
+        }
+        await database.pool.close()
+        let isEnded = ended.isSet.load(ordering: .relaxed)
+        #expect(isEnded)
+    }
+
+    @Test("a pool runs jobs in the order of the calls")
     func order() async throws {
         let database = try TestDatabase()
         let (order, ran) = AsyncStream.makeStream(of: Int.self)
