@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Refunds part by part")
+@Suite("Partial refunds")
 struct RefundPartTests {
     private static func at(_ seconds: Int64) -> Timestamp { RefundTests.day.adding(milliseconds: seconds * 1000) }
 
@@ -19,7 +19,7 @@ struct RefundPartTests {
             transaction: RefundTests.told(kind: kind, milliPercent: milliPercent, revokedAt: at(date)))
     }
 
-    /// - Parameter left: the refund that still stands, as Apple shows it; nil if Apple shows none.
+    /// - Parameter left: the refund that is still in force, as Apple shows it; nil if Apple shows none.
     private static func reversal(_ signed: Int64, leaving left: (share: Int32, date: Int64)? = nil) -> RefundNotice {
         RefundNotice(
             id: Identifier("reversal \(signed)"), change: .reversed, signedAt: at(signed),
@@ -34,7 +34,9 @@ struct RefundPartTests {
         return (effects, view.grants["1000"]?.revocations.revokedUnits(of: 3) ?? -1)
     }
 
-    @Test("of two refunded parts, the first reversal gives back the second part, and the next reversal the first")
+    @Test(
+        "after two partial refunds, the first reversal gives back the second part, and the next reversal the first part"
+    )
     func onePart() {
         let (first, second) = (Self.part(33_333, 1, signed: 1), Self.part(66_667, 2, signed: 2))
         let once = settle(first, second, Self.reversal(3))
@@ -43,7 +45,7 @@ struct RefundPartTests {
         #expect(twice.effects.last == "reinstated" && twice.units == 0)
     }
 
-    @Test("after a reversal, the share that Apple's answer still shows as refunded stays revoked")
+    @Test("the share that a reversal still shows as refunded stays revoked")
     func shownRest() {
         let parts = [Self.part(33_333, 1, signed: 1), Self.part(66_667, 2, signed: 2), Self.part(nil, 3, signed: 3)]
         #expect(settle(parts[0], parts[1], parts[2], Self.reversal(4, leaving: (33_333, 1))).units == 1)
@@ -52,19 +54,33 @@ struct RefundPartTests {
         #expect(settle(parts[0], parts[1], Self.reversal(4, leaving: (66_667, 2))).units == 1)
     }
 
-    @Test("a refund of the whole replaces the parts before it, and its reversal gives back everything")
+    @Test("a reversal about an upgraded period leaves the share that Apple names, but an upgrade alone is no refund")
+    func upgradedPeriod() {
+        var told = RefundTests.told(milliPercent: 33_333, revokedAt: Self.at(1))
+        told.purchase.isUpgraded = true
+        var upgraded = RefundTests.told(revokedAt: Self.at(1))
+        upgraded.purchase.isUpgraded = true
+        for (transaction, units) in [(told, Int32(1)), (upgraded, 0)] {
+            let reversal = RefundNotice(
+                id: "reversal", change: .reversed, signedAt: Self.at(4), transaction: transaction)
+            #expect(settle(Self.part(33_333, 1, signed: 1), Self.part(nil, 3, signed: 3), reversal).units == units)
+        }
+    }
+
+    @Test("a full refund replaces earlier partial refunds, and the reversal of the full refund gives back everything")
     func whole() {
         let reversed = settle(Self.part(33_333, 1, signed: 1), Self.part(nil, 2, signed: 2), Self.reversal(3))
         #expect(reversed.effects == ["revoked", "revoked", "reinstated"] && reversed.units == 0)
     }
 
-    @Test("a smaller part that arrives after a larger part stays revoked when the larger part is reversed")
+    @Test("a smaller refund that arrives after a larger refund stays revoked after the larger refund's reversal")
     func lateSmallerPart() {
         let late = settle(Self.part(66_667, 2, signed: 2), Self.part(33_333, 1, signed: 1), Self.reversal(3))
         #expect(late.effects == ["revoked", "outdated", "revoked"] && late.units == 1)
     }
 
-    @Test("a larger part counts whatever its date, and whether a notification or an answer shows it")
+    @Test(
+        "a larger refund of the same date counts, whether a newer or older notification or an answer shows the refund")
     func largerPartOfOneDate() {
         let first = Self.part(33_333, 1, signed: 5)
         for second in [
@@ -77,7 +93,7 @@ struct RefundPartTests {
         #expect(settle(first, Self.reversal(6), Self.part(66_667, 1, signed: nil)).units == 0)
     }
 
-    @Test("a smaller total signed later changes nothing at once, but implies that the larger part was reversed")
+    @Test("a smaller total that Apple signed later revokes nothing, but implies a reversal of the larger part")
     func smallerLater() {
         let (larger, smaller) = (Self.part(66_667, 1, signed: 1), Self.part(33_333, 3, signed: 3))
         let reversed = settle(larger, smaller, Self.reversal(4))
@@ -89,7 +105,7 @@ struct RefundPartTests {
         #expect(once.effects.last == "revoked" && once.units == 1)
     }
 
-    @Test("the part that a reversal shows as still refunded is revoked, though its refund arrives late or never")
+    @Test("a part that a reversal shows as still refunded is revoked, even if the part's refund arrives late or never")
     func leftByReversal() {
         let (part, whole) = (Self.part(66_667, 1, signed: 1), Self.part(nil, 2, signed: 2))
         let reversal = Self.reversal(3, leaving: (66_667, 1))
@@ -100,7 +116,7 @@ struct RefundPartTests {
         #expect(settle(Self.reversal(3, leaving: (100_000, 1))).effects == ["remembered"])
     }
 
-    @Test("after two reversals a late notification of the second refund revokes nothing, and a third refund counts")
+    @Test("after two reversals, a late notification of the second refund revokes nothing, and a third refund revokes")
     func secondToldLate() {
         let (first, second) = (Self.part(nil, 0, signed: 0), Self.part(nil, 3, signed: 9))
         let told = settle(first, Self.reversal(2), Self.reversal(5), second)

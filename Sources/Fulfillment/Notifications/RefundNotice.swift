@@ -72,7 +72,7 @@ public struct RefundNotice: Sendable, Equatable {
 extension RefundNotice {
     var word: RefundWord {
         guard let refunded else {
-            return RefundWord(time: signedAt, total: transaction.purchase.refunded, isReversal: true)
+            return RefundWord(time: signedAt, total: transaction.purchase.leftRefunded, isReversal: true)
         }
         return id == nil ? RefundWord(shown: refunded) : RefundWord(time: signedAt, total: refunded)
     }

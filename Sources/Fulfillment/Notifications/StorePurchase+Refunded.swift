@@ -2,7 +2,17 @@ extension StorePurchase {
     /// The refund that Apple shows with the purchase; nil if there is none, or if receiptd cannot read the refunded
     /// share. A period that the player gave up for another plan counts as not refunded.
     public var refunded: GrantRevocations.Revocation? {
-        guard let cancelledAt, !isUpgraded, !isUnreadable("isUpgraded", "is_upgraded") else { return nil }
+        isUpgraded || isUnreadable("isUpgraded", "is_upgraded") ? nil : revocation
+    }
+
+    /// The refund that Apple still shows after it reversed another refund; nil as for `refunded`. An upgraded period
+    /// counts too if Apple names the kind or the share of the refund, which Apple does not do for a mere upgrade.
+    var leftRefunded: GrantRevocations.Revocation? {
+        revocationType != nil || refundedMilliPercent != nil ? revocation : refunded
+    }
+
+    private var revocation: GrantRevocations.Revocation? {
+        guard let cancelledAt else { return nil }
         let isRevoked = revocationType.map { $0 == Self.familyRevocation } ?? isFamilyShared
         guard isRevoked || !isUnreadable(Self.refundedPart) else { return nil }
         return GrantRevocations.Revocation(
