@@ -82,6 +82,7 @@ extension History {
             seen.quiets = performance.watch.quiets
             return Model(performance.facts, seen).differences() + performance.watch.atRest
                 + performance.troubles.late.map { Difference(late: $0) }
+                + world.crashes.map { Difference(crashed: $0) }
         }
         while true {
             let (lag, owed) = (await world.lag(), await world.owed())

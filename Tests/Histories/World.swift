@@ -32,7 +32,8 @@ final class World: Sendable {
     var databaseURL: String { ground.server.uri(database: name) }
     var submissions: String { prefix + "receipt-submissions" }
     var notifications: String { prefix + "app-store-notifications" }
-    private let started = Mutex(0)
+    private let started = Mutex<[ChildProcess]>([])
+    private let crashedCommands = Mutex<[String]>([])
 
     /// Returns the log file of a worker. `number` counts the workers that were started, from 1.
     private func logFile(_ number: Int) -> URL { ground.directory.appendingPathComponent("\(name)-\(number).log") }
@@ -111,16 +112,14 @@ final class World: Sendable {
     }
 
     func startWorker() throws {
-        let number = started.withLock { started in
-            started += 1
-            return started
-        }
+        let number = started.withLock { $0.count + 1 }
         var start = ChildProcess.Start([ground.program, "run"], log: logFile(number).path)
         start.environment = settings.merging(Self.inherited) { own, _ in own }
         start.folder = nil
         start.logsOutput = false
         start.endsWithUs = true
         let process = try ChildProcess(start)
+        started.withLock { $0.append(process) }
         workers.withLock { $0.append(process) }
     }
 
@@ -184,7 +183,25 @@ final class World: Sendable {
     func command(_ arguments: [String]) async throws -> Ground.Ending {
         let ending = try await ground.command(arguments, settings.merging(Self.inherited) { own, _ in own })
         if ending.code == 64, ending.text.contains("Usage:") { throw History.Fault(description: ending.text) }
+        if Self.isCrash(ending.code) {
+            crashedCommands.withLock { $0.append("\(arguments) (signal \(-ending.code)): \(ending.text.suffix(2000))") }
+        }
         return ending
+    }
+
+    /// Returns whether the program ended by a signal of its own, for example by a trap. The runner sends other signals.
+    private static func isCrash(_ code: Int32) -> Bool {
+        [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV].contains(-code)
+    }
+
+    /// The workers and commands that ended by a signal of their own, each with the end of its output.
+    var crashes: [String] {
+        let ended = started.withLock { $0.enumerated().filter { !$0.element.isRunning } }
+        let workers = ended.filter { Self.isCrash($0.element.wait()) }.map { number, process in
+            let log = (try? String(contentsOf: logFile(number + 1), encoding: .utf8)) ?? ""
+            return "worker \(number + 1) (signal \(-process.wait())): \(log.suffix(2000))"
+        }
+        return workers + crashedCommands.withLock { $0 }
     }
 
     /// Publishes a record, and returns its position.
@@ -236,7 +253,7 @@ final class World: Sendable {
             }
         }
         if !keepsLog {
-            for number in 0..<started.withLock(\.self) {
+            for number in 0..<started.withLock(\.count) {
                 try? FileManager.default.removeItem(at: logFile(number + 1))
             }
         }

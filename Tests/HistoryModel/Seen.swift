@@ -173,6 +173,7 @@ public struct Difference: Sendable, Hashable, CustomStringConvertible {
         case progress = "what cannot be answered holds up nobody else"
         case commits = "commits never run ahead"
         case appleSpared = "Apple is spared where it asks for it or is down"
+        case survives = "no process ends by a signal of its own"
         case wellFormed = "events have the form of the contract"
     }
 
@@ -191,6 +192,11 @@ extension Difference {
     /// - Parameter late: a submission that the worker did not decide while other submissions failed.
     public init(late: String) {
         self.init(.progress, "\(late) was not decided in 45 s, though Apple answers for it")
+    }
+
+    /// - Parameter crashed: a worker or a command that ended by a signal of its own.
+    public init(crashed: String) {
+        self.init(.survives, crashed)
     }
 
     /// - Parameter unquiet: the work that was still not done when the wait for idle workers ended.
