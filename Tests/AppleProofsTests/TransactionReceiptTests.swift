@@ -18,7 +18,7 @@ struct TransactionReceiptTests {
     }
 
     @Test(
-        "a transaction receipt is read and proven however its text is spaced",
+        "the reader reads and proves a transaction receipt with any spacing of the property list",
         arguments: TestTransactionReceipt.Spacing.allCases)
     func spacings(spacing: TestTransactionReceipt.Spacing) throws {
         let authority = try authority()
@@ -39,7 +39,8 @@ struct TransactionReceiptTests {
         #expect(!receipt.holdsAutoRenewable)
     }
 
-    @Test("the environment is the sandbox or unknown, because its member is not signed")
+    @Test(
+        "the environment of a transaction receipt is sandbox or unknown, because the environment member is not signed")
     func environment() throws {
         let authority = try authority()
         for (name, environment) in [("Sandbox", StoreEnvironment?.some(.sandbox)), (nil, nil), ("Production", nil)] {
@@ -48,7 +49,7 @@ struct TransactionReceiptTests {
         }
     }
 
-    @Test("dates are read from milliseconds, or from texts if there are no milliseconds")
+    @Test("if a transaction receipt has no date in milliseconds, the reader reads the date from the text field")
     func dates() throws {
         let authority = try authority()
         var made = TestTransactionReceipt()
@@ -61,7 +62,7 @@ struct TransactionReceiptTests {
     }
 
     @Test(
-        "a restored copy has the time of the first purchase, and an unreadable or missing time is dropped",
+        "only a restored purchase keeps its original purchase time; an unreadable or empty time is dropped",
         arguments: [
             ("original-purchase-date-ms", "1338537600000", 1_338_537_600_000),
             ("original-purchase-date", "2012-06-01 08:00:00 Etc/GMT", 1_338_537_600_000),
@@ -79,18 +80,21 @@ struct TransactionReceiptTests {
         #expect(try told().purchase.originalPurchasedAt == nil)
     }
 
-    @Test("a transaction receipt with a wrong signature, certificate or issuer is not provable, and never forged")
+    @Test("a transaction receipt with a wrong signature, certificate, issuer or date is not provable, and never forged")
     func notProvable() throws {
         let authority = try authority()
-        let genuine = TestTransactionReceipt()
+        var genuine = TestTransactionReceipt()
+        genuine.info["purchase-date-ms"] = "1430467200000"
         let doubt = LocalSignature.notProvable(.transactionSignature)
+        var another = TestTransactionReceipt(version: 2)
+        another.info = genuine.info
         var later = genuine
         later.info["purchase-date-ms"] = "1893456001000"
         let signedInfo = genuine.write([("a", "b")])
         let info = genuine.write(genuine.info.map { ($0.key, $0.value) })
         let blob = try genuine.blob(over: info, authority)
         let cases: [(String, [UInt8])] = [
-            ("another version", try TestTransactionReceipt(version: 2).signed(by: authority)),
+            ("another version", try another.signed(by: authority)),
             ("an expired certificate", try later.signed(by: authority)),
             ("another content", genuine.text(info: info, signature: try genuine.blob(over: signedInfo, authority))),
             ("no certificate", genuine.text(info: info, signature: Array(blob[..<261]))),
@@ -99,8 +103,8 @@ struct TransactionReceiptTests {
             ("a single octet", genuine.text(info: info, signature: [3])),
         ]
         for (name, bytes) in cases { #expect(reader(authority).readReceipt(bytes).signature == doubt, "\(name)") }
-        let bytes = try TestTransactionReceipt().signed(by: authority)
-        #expect(reader(authority).readReceipt(bytes).signature == .notProvable(.transactionSignature))
+        let bytes = try genuine.signed(by: authority)
+        #expect(reader(authority).readReceipt(bytes).signature == .proven)
         #expect(authority.reader.readReceipt(bytes).signature == doubt, "without its issuer")
         #expect(ProofReader(roots: .builtIn).readReceipt(bytes).signature == doubt, "under other roots")
     }
@@ -134,7 +138,7 @@ struct TransactionReceiptTests {
     }
 
     @Test(
-        "a transaction receipt with an unreadable field is not complete",
+        "a transaction receipt with an unreadable field is incomplete",
         arguments: [
             ("cancellation-date", "yesterday"), ("cancellation-date-ms", "soon"), ("expires-date", "soon"),
             ("app-item-id", "x"), ("quantity", "0"), ("quantity", "4294967297"), ("quantity", "three"),
@@ -158,7 +162,7 @@ struct TransactionReceiptTests {
         #expect(bent.asReceipt == nil)
     }
 
-    @Test("an unreadable quantity is named, and its purchase keeps its id and product")
+    @Test("the reader lists an unreadable quantity as unreadable, and still reads the purchase's id and product")
     func unreadableQuantity() throws {
         let authority = try authority()
         var made = TestTransactionReceipt()
@@ -172,7 +176,7 @@ struct TransactionReceiptTests {
     }
 
     @Test(
-        "a transaction receipt without a readable time of purchase is not provable, and not complete",
+        "a transaction receipt without a readable purchase date is not provable and is incomplete",
         arguments: [nil, "", "soon", "2013-05-01 08:00:00 Etc/Mars"] as [String?])
     func unreadablePurchaseDate(text: String?) throws {
         let authority = try authority()
