@@ -91,7 +91,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("Each environment answers the other's receipts with 21007 or 21008")
+    @Test("Each environment answers a receipt of the other environment with 21007 or 21008")
     func environments() async throws {
         try await withApple { apple async throws in
             #expect(try await apple.ask(receipt(.sandbox).base64Encoded()).body == "{\"status\":21007}")

@@ -69,7 +69,7 @@ struct FaultTests {
         }
     }
 
-    @Test("A scripted reset, close, half body or garbage reaches the client as such")
+    @Test("The client sees a scripted reset, close, half body or garbage")
     func broken() async throws {
         try await withApple { apple async throws in
             func ask(_ step: SimulatedStep) async throws -> WireClient.Outcome {

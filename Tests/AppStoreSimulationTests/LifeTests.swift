@@ -127,7 +127,7 @@ struct LifeTests {
         #expect(one.summary(at: one.now).notifications != other.summary(at: other.now).notifications)
     }
 
-    @Test("the agenda yields events sorted by time, and events of one time in the order of their entry")
+    @Test("the agenda yields events sorted by time, and events with equal times in the order of insertion")
     func agenda() {
         var agenda = Agenda()
         var random = SplitMix64(seed: 4)
@@ -144,7 +144,7 @@ struct LifeTests {
     }
 
     @Test(
-        "the simulator posts a notification until the server accepts it, and lists lost ones in the history as failed"
+        "the simulator posts a notification until the server accepts it; the history lists lost notifications as failed"
     )
     func delivery() async throws {
         let server = try await NotificationServer.start(refusingFirst: 3)

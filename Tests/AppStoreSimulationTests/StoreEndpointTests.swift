@@ -32,7 +32,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test("any transaction of a customer finds the subscription's status, and the API can filter by status")
+    @Test("a query with any transaction of a customer returns the subscription's status, and can filter by status")
     func statuses() async throws {
         try await StoreBed.run { apple, clock in
             let ids = try apple.inStore { store in
@@ -100,7 +100,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test("the API returns notification history in pages within the window, and refuses an app without an address")
+    @Test("the API returns notification history in pages, and refuses an app without a notification address")
     func notifications() async throws {
         try await StoreBed.run { apple, clock in
             for _ in 0..<3 {

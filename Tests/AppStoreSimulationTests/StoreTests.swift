@@ -16,7 +16,7 @@ struct StoreTests {
         try store.subscription(id).state(at: store.now).rawValue
     }
 
-    @Test("a subscription renews without a gap, lapses into grace, recovers, and ends by its customer's choice")
+    @Test("a subscription renews without a gap, enters grace, recovers, and ends after the customer turns renewal off")
     func life() throws {
         var store = StoreBed.store()
         let first = try store.buy("vip", by: StoreBed.lena, SimulatedTerms(accountToken: StoreBed.token))
@@ -68,7 +68,7 @@ struct StoreTests {
         #expect(Self.told(store).suffix(2) == ["DID_FAIL_TO_RENEW/GRACE_PERIOD", "EXPIRED/BILLING_RETRY"])
     }
 
-    @Test("an upgrade begins at once and ends the old period; a downgrade comes with the renewal")
+    @Test("an upgrade begins immediately and ends the old period; a downgrade begins with the next renewal")
     func plans() throws {
         var store = StoreBed.store()
         let first = try store.buy("vip", by: StoreBed.lena)
@@ -91,7 +91,7 @@ struct StoreTests {
             ])
     }
 
-    @Test("a refund of a converted period, and its reversal, apply to both of its transactions")
+    @Test("a refund of a converted period, and the refund's reversal, apply to both transactions of the period")
     func conversion() throws {
         var store = StoreBed.store()
         let first = try store.buy("vip", by: StoreBed.lena)
@@ -105,7 +105,7 @@ struct StoreTests {
         #expect(store.transactions[first.id]?.revocation == nil)
     }
 
-    @Test("a refund can grow but not repeat, a reversal undoes its last part, and only shared purchases can be revoked")
+    @Test("a partial refund can grow, a reversal undoes the last part, and only family-shared purchases can be revoked")
     func refunds() throws {
         var store = StoreBed.store()
         let gems = try store.buy("gems", by: StoreBed.lena, SimulatedTerms(quantity: 3))
@@ -137,7 +137,7 @@ struct StoreTests {
         #expect(store.notifications[7].notification.status == 5)
     }
 
-    @Test("the same calls make the same ids, and an app without an address gets no notification")
+    @Test("the same calls make the same ids, and an app without a notification address gets no notification")
     func determinism() throws {
         func play() throws -> SimulatedStore {
             var store = StoreBed.store()

@@ -27,7 +27,7 @@ struct AnswerMutationTests {
             }
             guard let receipt = VerifyReceiptAnswer.parse(bytes, asked: .production).genuine else { continue }
             // An id that lost a digit is another id, and the parser cannot notice the loss. So the parser may find
-            // every id that stands whole in the damaged text, once.
+            // every id that is whole in the damaged text, once.
             let text = String(decoding: bytes, as: UTF8.self)
             for purchase in receipt.purchases {
                 #expect(text.contains("\"\(purchase.transactionID)\""), "seed \(seed)")

@@ -94,7 +94,7 @@ struct AnswerPurchaseTests {
     static let longest = String(repeating: "7", count: 128)
 
     @Test(
-        "If an id or product is unreadable, the parser lists the purchase as nameless, and reads the other purchase",
+        "If an id or product is unreadable, the parser lists the purchase as nameless, and reads all other purchases",
         arguments: [
             ("transaction_id", nil), ("transaction_id", "null"), ("transaction_id", #""""#), ("transaction_id", "1.5"),
             ("transaction_id", "1e9"), ("transaction_id", "true"), ("transaction_id", "{}"), ("transaction_id", "-5"),
@@ -219,7 +219,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "If the environment or app id is unreadable, the parser lists it as unreadable with each purchase",
+        "If the environment or app id is unreadable, the parser lists this member as unreadable in each purchase",
         arguments: [
             (#""environment":"Elsewhere","#, "environment"), (#""receipt_type":7,"#, "receipt_type"),
             (#""adam_id":"x","#, "adam_id"), (#""app_item_id":{},"#, "app_item_id"),

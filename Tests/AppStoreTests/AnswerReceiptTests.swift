@@ -24,7 +24,9 @@ struct AnswerReceiptTests {
         #expect(parse(answer.text) == .incomplete)
     }
 
-    @Test("An answer without a receipt is a refusal if it has only a status, and incomplete if it has other members")
+    @Test(
+        "An answer with only a status counts as a refusal; an answer with other members but no receipt, as incomplete"
+    )
     func noReceipt() {
         for text in [#"{"status":0}"#, #"{"status":0,"receipt":null}"#] {
             #expect(parse(text) == .answer(.refused(.nothingTold)))
@@ -109,7 +111,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "If a member has two different values, the parser lists it as unreadable, and reads the other purchase",
+        "If a member has two different values, the parser lists the member as unreadable, and reads other purchases",
         arguments: [("product_id", #""silver""#), ("quantity", "2"), ("quantity", #""two""#)])
     func contradiction(name: String, value: String) {
         let other = AnswerText.fields(["transaction_id": "2000"])

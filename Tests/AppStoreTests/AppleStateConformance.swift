@@ -60,7 +60,7 @@ struct AppleStateConformance {
             }, pass: { clock.advance(seconds: $0) })
     }
 
-    @Test("before the first request, Apple is neither down nor answering others", arguments: Implementation.allCases)
+    @Test("before the first request, isDown and answersOthers are false", arguments: Implementation.allCases)
     func atFirst(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             #expect(!subject.state.isDown && !subject.state.answersOthers)

@@ -141,7 +141,9 @@ struct ConcurrencyGateTests {
         #expect(gate.waiting == 0)
     }
 
-    @Test("A lowered limit admits no task until enough tasks have left, and a raised limit admits tasks at once")
+    @Test(
+        "A lowered limit admits no task until enough tasks have left; a raised limit admits waiting tasks immediately"
+    )
     func adjusting() async {
         let gate = ConcurrencyGate(limit: 2)
         let doors = (0..<3).map { _ in Door() }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The limit on requests in flight")
 struct ConcurrencyLimitTests {
-    @Test("120 tries at once lead to at most four open requests, including requests to the sandbox")
+    @Test("Of 120 simultaneous tries, at most four requests are open at a time, including requests to the sandbox")
     func limit() async throws {
         try await SimulatedApple.run(maxConcurrency: 4, latency: .fixed(2)) { apple in
             await withTaskGroup(of: AppleAnswer.self) { group in
@@ -34,7 +34,7 @@ struct ConcurrencyLimitTests {
         }
     }
 
-    @Test("If a try is cancelled while it waits, the client sends no request for it")
+    @Test("If a try is cancelled while waiting for a permit, the client sends no request")
     func cancelledWaiting() async throws {
         let changes = ChangeSignal()
         let limits = AppleLimits(fixedConcurrency: 1, queued: { changes.raise() })

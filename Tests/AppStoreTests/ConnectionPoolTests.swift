@@ -31,7 +31,7 @@ struct ConnectionPoolTests {
     private let answered = AppleAnswer.refused(.accountNotFound)
     private let lost = AppleAnswer.trouble(of: .connection)
 
-    @Test("The pool never has more connections than there are requests at once")
+    @Test("The pool never opens more connections than the number of simultaneous requests")
     func bounded() async throws {
         try await SimulatedApple.run(maxConcurrency: 8) { apple in
             await withTaskGroup { group in
@@ -134,7 +134,7 @@ struct ConnectionPoolTests {
         #expect(counts.requests == 2)
     }
 
-    @Test("If a connection carried more than the answer, the pool does not use the connection again")
+    @Test("If the server sends more bytes than one answer, the pool does not use the connection again")
     func unasked() async throws {
         let twice = RawServer.Reply(bytes: RawServer.Reply.answer.bytes + RawServer.Reply.answer.bytes)
         let (answers, counts) = try await ask(3) { _, _ in twice }

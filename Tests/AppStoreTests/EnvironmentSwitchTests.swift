@@ -28,7 +28,7 @@ struct EnvironmentSwitchTests {
         }
     }
 
-    @Test("After the switch, the client returns the sandbox's answer", arguments: [21002, 21005, 21004])
+    @Test("After 21007 from Production, the client returns the sandbox's answer", arguments: [21002, 21005, 21004])
     func afterSwitch(status: Int) async throws {
         try await SimulatedApple.run { apple in
             let receipt = SimulatedApple.receipt(

@@ -77,7 +77,7 @@ struct KeptNamesTests {
     ]
 
     @Test(
-        "if the parser dropped a kept member, its result for some answer would change",
+        "if the parser drops a kept member, the result for the member's sample answer changes",
         arguments: answers.sorted { $0.key < $1.key })
     func matters(name: String, text: String) {
         let others = JSONNames(VerifyReceiptAnswer.nameList.filter { $0 != name })

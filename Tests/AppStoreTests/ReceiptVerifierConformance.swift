@@ -133,7 +133,9 @@ struct ReceiptVerifierConformance {
         }
     }
 
-    @Test("each of a hundred calls at once gets its own answer", arguments: Implementation.allCases)
+    @Test(
+        "each of a hundred simultaneous calls gets the answer about its own proof",
+        arguments: Implementation.allCases)
     func concurrent(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             await withTaskGroup(of: Bool.self) { group in

@@ -157,7 +157,7 @@ struct StoreQueriesConformance {
         }
     }
 
-    @Test("each notification within the window comes once", arguments: Implementation.allCases)
+    @Test("the history returns each notification within the window exactly once", arguments: Implementation.allCases)
     func notifications(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let first = try #require(

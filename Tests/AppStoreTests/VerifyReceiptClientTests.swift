@@ -136,7 +136,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("Twenty requests in turn share one connection")
+    @Test("Twenty successive requests share one connection")
     func keepAlive() async throws {
         try await SimulatedApple.run { apple in
             for number in 0..<20 { #expect(await apple.ask(SimulatedApple.receipt("\(number)")).genuine != nil) }

@@ -8,7 +8,7 @@ import Testing
 @Suite("The signature of an app receipt")
 struct AppReceiptProofTests {
     @Test(
-        "a receipt in DER, BER or segments is proven, with SHA-1 and with SHA-256",
+        "a receipt encoded in DER, in BER or in segments is proven, with a SHA-1 or a SHA-256 signature",
         arguments: TestReceipt.Encoding.allCases, TestReceipt.Digest.allCases)
     func provesEachEncoding(encoding: TestReceipt.Encoding, digest: TestReceipt.Digest) throws {
         let authority = try TestAuthority.receipts()
@@ -19,7 +19,7 @@ struct AppReceiptProofTests {
     }
 
     @Test(
-        "a receipt with signed attributes is proven if they hold its content's digest, and forged otherwise",
+        "a receipt with signed attributes is proven if the attributes hold the content's digest, otherwise forged",
         arguments: TestReceipt.Encoding.allCases)
     func provesSignedAttributes(encoding: TestReceipt.Encoding) throws {
         let authority = try TestAuthority.receipts()
@@ -31,7 +31,8 @@ struct AppReceiptProofTests {
         #expect(authority.reader.readReceipt(swapped).signature == .forged(.contentDigest))
     }
 
-    @Test("a receipt is proven without the root in its message, and with its certificates in any order")
+    @Test(
+        "a receipt is proven even if its message lacks the root certificate or lists the intermediate before the leaf")
     func rootIsPinned() throws {
         let authority = try TestAuthority.receipts()
         for certificates in [[authority.leaf, authority.intermediate], [authority.intermediate, authority.leaf]] {
@@ -40,7 +41,7 @@ struct AppReceiptProofTests {
         }
     }
 
-    @Test("a receipt is proven if its certificates were valid at its creation date, even if they expired since")
+    @Test("a receipt is proven exactly if its leaf certificate was valid on the creation date, even if expired since")
     func validityAsOfCreation() throws {
         let authority = try TestAuthority.receipts(
             .init(leafFrom: "2015-11-13T02:15:09Z", leafUntil: "2023-02-07T21:48:47Z"))
@@ -67,7 +68,7 @@ struct AppReceiptProofTests {
         #expect(reader.readReceipt(changed).signature == .forged(.signature))
     }
 
-    @Test("a receipt with another payload under a genuine signature is forged")
+    @Test("a receipt whose signature was made for another payload is forged, but the reader still reads the content")
     func swappedPayload() throws {
         let authority = try TestAuthority.receipts()
         let bytes = try TestReceipt().message(
@@ -89,14 +90,14 @@ struct AppReceiptProofTests {
     ]
 
     @Test(
-        "each flaw of a certificate chain makes a receipt forged or not provable, with its own reason",
+        "a flaw of the certificate chain makes a receipt forged or not provable, with the reason for this flaw",
         arguments: flaws)
     func flawedChains(traits: TestAuthority.Traits, signature: LocalSignature) throws {
         let authority = try TestAuthority.receipts(traits)
         #expect(authority.reader.readReceipt(try TestReceipt().signed(by: authority)).signature == signature)
     }
 
-    @Test("a receipt is forged if its chain ends in no known root, even in a root with a known root's name")
+    @Test("if a receipt's chain ends in an unknown root, the receipt is forged, even if a known root has the same name")
     func otherRoots() throws {
         let authority = try TestAuthority.receipts()
         let bytes = try TestReceipt().signed(by: authority)
@@ -105,7 +106,7 @@ struct AppReceiptProofTests {
         #expect(ProofReader(roots: .builtIn).readReceipt(bytes).signature == .forged(.unknownRoot))
     }
 
-    @Test("a receipt without its signer's or issuer's certificate, or with an unreadable certificate, is forged")
+    @Test("a receipt is forged if the signer's or issuer's certificate is missing, or if a certificate is unreadable")
     func missingCertificates() throws {
         let authority = try TestAuthority.receipts()
         let cases: [([[UInt8]], Forgery)] = [
@@ -119,7 +120,7 @@ struct AppReceiptProofTests {
         }
     }
 
-    @Test("a receipt whose leaf names the root as its issuer is forged, because the intermediate is missing")
+    @Test("if the root itself issued the leaf certificate, the receipt is forged, because the intermediate is missing")
     func rootAsIntermediate() throws {
         let authority = try TestAuthority.receipts(.init(leafIsSignedByRoot: true, leafNamesRoot: true))
         for certificates in [
@@ -130,7 +131,7 @@ struct AppReceiptProofTests {
         }
     }
 
-    @Test("a receipt with too many certificates or signers, or with an unknown algorithm, is not provable")
+    @Test("a receipt with six certificates, two signers or an unknown signature algorithm is not provable")
     func notProvable() throws {
         let authority = try TestAuthority.receipts()
         let reader = authority.reader
@@ -187,7 +188,7 @@ struct AppReceiptProofTests {
     }
 
     @Test(
-        "a leaf key of an unsupported size makes a receipt forged, or not provable if Apple's authority signed the key",
+        "an RSA leaf key of unsupported size makes a receipt not provable under a known authority, otherwise forged",
         arguments: [1024, 2047, 4097, 8192, 65_536])
     func keySizes(bits: Int) throws {
         let authority = try TestAuthority.receipts()
@@ -199,9 +200,7 @@ struct AppReceiptProofTests {
         #expect(try signature(of: ownMaking, authority) == .forged(.brokenChain))
     }
 
-    @Test(
-        "an unknown key kind or a huge certificate makes a receipt forged, or not provable under Apple's authority"
-    )
+    @Test("a leaf of unknown key type or excessive size is not provable under a known authority, otherwise forged")
     func otherDoubts() throws {
         let authority = try TestAuthority.receipts()
         let issuer = try CertificateOutline(authority.intermediate).subject
@@ -231,7 +230,9 @@ struct AppReceiptProofTests {
         ("nothing else", { _ in }),
     ]
 
-    @Test("a receipt under no known root is forged, whatever else is wrong with it", arguments: forgeries.indices)
+    @Test(
+        "a receipt under no known root is forged, even with faults that make other receipts not provable",
+        arguments: forgeries.indices)
     func forgeriesOfOwnMaking(index: Int) throws {
         let (name, bend) = Self.forgeries[index]
         let authority = try TestAuthority.receipts()
@@ -251,7 +252,7 @@ struct AppReceiptProofTests {
         }
     }
 
-    @Test("a receipt with a wrong signature is forged even if another part is beyond receiptd's limits")
+    @Test("a receipt with a wrong signature is forged, even with faults that make other receipts not provable")
     func doubtIsNoCloak() throws {
         let authority = try TestAuthority.receipts(.init(leafMarker: false))
         let chain = [authority.leaf, authority.intermediate, authority.root]
@@ -264,7 +265,7 @@ struct AppReceiptProofTests {
     }
 
     @Test(
-        "a receipt with bytes that no signature covers is not provable, and forged if its signature is wrong",
+        "a receipt with extra bytes that no signature covers is not provable, or forged if its signature is wrong",
         arguments: TestReceipt.UnsignedPlace.allCases, TestReceipt.Encoding.allCases)
     func unsignedBytes(place: TestReceipt.UnsignedPlace, encoding: TestReceipt.Encoding) throws {
         let authority = try TestAuthority.receipts()
@@ -277,7 +278,7 @@ struct AppReceiptProofTests {
         #expect(authority.reader.readReceipt(swapped).signature == .forged(.signature))
     }
 
-    @Test("a receipt with a certificate outside its chain is not provable, unless the certificate is a known root")
+    @Test("a receipt with a certificate outside its chain, such as another leaf or an unknown root, is not provable")
     func foreignCertificates() throws {
         let authority = try TestAuthority.receipts()
         let chain = [authority.leaf, authority.intermediate, authority.root]

@@ -12,7 +12,7 @@ struct AppReceiptReadingTests {
         return authority.reader.readReceipt(try receipt.signed(by: authority))
     }
 
-    @Test("every field that receipts have is read")
+    @Test("the reader reads every field of an app receipt and of its purchases")
     func fields() throws {
         let receipt = try #require(
             try read(
@@ -43,7 +43,7 @@ struct AppReceiptReadingTests {
     }
 
     @Test(
-        "a restored copy has the time of the first purchase, and an unreadable or empty time is dropped",
+        "only a restored purchase keeps its original purchase time; an unreadable or empty time is dropped",
         arguments: [
             (DER.ia5("2021-03-01T08:00:00Z"), "2021-03-01T08:00:00Z"), (DER.ia5("soon"), nil), (DER.ia5(""), nil),
             ([], nil), (DER.integer(5), nil),
@@ -60,7 +60,7 @@ struct AppReceiptReadingTests {
     }
 
     @Test(
-        "each receipt type names its environment, and the types of Xcode and empty types name none",
+        "the receipt type decides the environment; the type Xcode and an empty type give no environment",
         arguments: [
             ("Production", StoreEnvironment?.some(.production)), ("ProductionVPP", .production),
             ("ProductionSandbox", .sandbox), ("ProductionVPPSandbox", .sandbox), ("Xcode", nil), ("", nil),
@@ -69,7 +69,7 @@ struct AppReceiptReadingTests {
         #expect(try read(TestReceipt(environment: type)).receipt?.environment == environment)
     }
 
-    @Test("a receipt without a signer or a creation date is malformed")
+    @Test("a receipt without a signer or without a readable creation date is malformed")
     func malformed() throws {
         #expect(try read(TestReceipt(signerCount: 0)) == .malformed("the receipt has no signer"))
         #expect(try read(TestReceipt(creationDate: nil)) == .malformed("the receipt has no creation date"))
@@ -77,7 +77,7 @@ struct AppReceiptReadingTests {
         #expect(try read(TestReceipt(creationDate: "yesterday")) == .malformed("the receipt has no creation date"))
     }
 
-    @Test("bytes that are no signed message, sign no receipt, or exceed 1 MiB are malformed")
+    @Test("bytes that are no PKCS #7 signed message, sign no receipt, or exceed 1 MiB are malformed")
     func notAReceipt() throws {
         let authority = try TestAuthority.receipts()
         let reader = authority.reader
@@ -100,7 +100,7 @@ struct AppReceiptReadingTests {
                 == .malformed("the receipt is longer than 1 MiB"))
     }
 
-    @Test("an unreadable purchase is counted, and the other purchases are read")
+    @Test("the reader counts a receipt's unreadable purchases and still reads the other purchases")
     func unreadablePurchases() throws {
         let receipt = try #require(
             try read(
@@ -115,7 +115,9 @@ struct AppReceiptReadingTests {
         #expect(receipt.signature == .proven)
     }
 
-    @Test("a receipt of 200 KB with hundreds of purchases is read whole", arguments: TestReceipt.Encoding.allCases)
+    @Test(
+        "the reader reads all 900 purchases of a receipt of more than 200 KB",
+        arguments: TestReceipt.Encoding.allCases)
     func largeReceipt(encoding: TestReceipt.Encoding) throws {
         let purchases = (0..<900).map {
             TestReceipt.Purchase(transactionID: "47\(1_000_000 + $0)", kind: Int64($0 % 4))
@@ -128,7 +130,7 @@ struct AppReceiptReadingTests {
         #expect(receipt.signature == .proven)
     }
 
-    @Test("a sandbox receipt or a receipt of another app is proven too, and its app and environment are read")
+    @Test("a sandbox receipt of another app is proven, and the reader reads the receipt's bundle id and environment")
     func foreignReceipts() throws {
         let foreign = try #require(
             try read(TestReceipt(bundleID: "com.example.club", environment: "ProductionSandbox")).receipt)
@@ -151,7 +153,8 @@ struct AppReceiptReadingTests {
         ggFYMAsCAgasAgEBBAIWADALAgIGrQ
         """
 
-    @Test("the published first kilobyte of a production receipt of 2023 is read up to its cut")
+    @Test(
+        "the payload parser reads the complete attributes in the truncated first kilobyte of a real production receipt")
     func productionExcerpt() throws {
         let bytes = try #require(Base64.decode(Self.excerpt.utf8))
         #expect(ProofReader(roots: .builtIn).readReceipt(bytes) == .malformed("not a PKCS #7 signed message"))

@@ -6,7 +6,7 @@ import X509
 
 @Suite("Root certificates")
 struct AppleRootsTests {
-    @Test("Apple's roots are built in, with the fingerprints that Apple publishes")
+    @Test("the built-in roots have the fingerprints that Apple publishes")
     func builtIn() {
         let fingerprints = AppleRoots.builtIn.fingerprints.map(\.hexadecimal)
         #expect(
@@ -18,7 +18,7 @@ struct AppleRootsTests {
         #expect(AppleRoots.builtIn.intermediates.count == 1)
     }
 
-    @Test("the built-in issuer of iOS 6 receipts is signed by Apple's root")
+    @Test("Apple's root signed the built-in issuer certificate of iOS 6 receipts")
     func builtInIntermediate() throws {
         let issuer = try #require(AppleRoots.builtIn.intermediates.first)
         let trusted = try #require(TrustedCertificate(Array(issuer.bytes)))
@@ -26,7 +26,7 @@ struct AppleRootsTests {
         #expect(root.certificate.publicKey.isValidSignature(trusted.certificate.signature, for: trusted.certificate))
     }
 
-    @Test("a PEM file replaces Apple's roots, and may add issuers of iOS 6 receipts")
+    @Test("the roots of a PEM file replace Apple's roots, and the file may add issuer certificates of iOS 6 receipts")
     func pem() throws {
         let root = try Seeds.text("signing/root.pem")
         #expect(try AppleRoots(pem: root).roots.count == 2)
@@ -34,7 +34,7 @@ struct AppleRootsTests {
         #expect(both.roots.count == 2 && both.intermediates.count == 1)
     }
 
-    @Test("the repository's own root counts as published and foreign, and Apple's roots do not")
+    @Test("roots whose private keys are in the repository count as published and foreign; Apple's roots do not")
     func published() throws {
         let ours = try AppleRoots(pem: Seeds.text("signing/root.pem"))
         #expect(Set(ours.fingerprints.map(\.hexadecimal)) == AppleRoots.published)
@@ -44,7 +44,7 @@ struct AppleRootsTests {
         #expect(AppleRoots.builtIn.foreignCount == 0)
     }
 
-    @Test("a file without usable roots is a fault")
+    @Test("a root file that is no PEM, has an unusable certificate or has no root is refused with a fault")
     func faults() throws {
         let root = try Seeds.text("signing/root.pem")
         let noCertificate = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"

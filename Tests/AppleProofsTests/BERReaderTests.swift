@@ -38,7 +38,7 @@ struct BERReaderTests {
     }
 
     @Test(
-        "the reader finds in genuine messages the same elements as swift-asn1",
+        "the BER reader finds the same elements as swift-asn1 in genuine messages",
         arguments: TestReceipt.Encoding.allCases)
     func genuineMessages(encoding: TestReceipt.Encoding) throws {
         let authority = try TestAuthority.receipts()
@@ -49,7 +49,7 @@ struct BERReaderTests {
         }
     }
 
-    @Test("if both readers accept a mutated message, they read the same")
+    @Test("if the BER reader and swift-asn1 both accept a mutated message, both find the same elements")
     func mutatedMessages() throws {
         let authority = try TestAuthority.receipts()
         var random = SeededRandom(seed: 7)
@@ -69,7 +69,7 @@ struct BERReaderTests {
         #expect(agreed > 100)
     }
 
-    @Test("false lengths, unsupported tags and excessive depth are faults")
+    @Test("the BER reader refuses a false length, an unsupported tag and excessive nesting")
     func faults() {
         let cases: [([UInt8], BERFault)] = [
             ([0x30], .truncated), ([0x30, 0x01], .truncated), ([0x30, 0x82, 0x01], .truncated),
@@ -87,7 +87,7 @@ struct BERReaderTests {
     }
 
     @Test(
-        "integers are read with their sign, and an integer of nine bytes is not read",
+        "the BER reader reads signed integers of up to eight bytes, and no integer of nine bytes",
         arguments: [0, 1, 127, 128, 1701, -1, -129, Int64.max, .min])
     func integers(value: Int64) throws {
         let bytes = DER.integer(value)

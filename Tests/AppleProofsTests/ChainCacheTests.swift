@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppleProofs
 
-@Suite("Remembered certificate chains")
+@Suite("The cache of verified certificate chains")
 struct ChainCacheTests {
     private func chain(_ milliseconds: Int64) -> VerifiedChain {
         VerifiedChain(key: .other, validity: Timestamp(milliseconds: milliseconds)...Timestamp(milliseconds: .max))
@@ -14,7 +14,7 @@ struct ChainCacheTests {
         ChainKey(leaf: [7, number], intermediate: [authority])
     }
 
-    @Test("the number of chains is bounded, and the least recently used chain is dropped first")
+    @Test("a full chain cache evicts the least recently used chain")
     func bound() {
         let cache = VerifiedChainCache(capacity: 3)
         for number in 1...3 { cache.insert(chain(Int64(number)), for: key(UInt8(number))) }
@@ -27,7 +27,7 @@ struct ChainCacheTests {
         #expect(cache.chain(for: key(1)) != nil && cache.chain(for: key(3)) != nil)
     }
 
-    @Test("one leaf under two authorities is remembered as two chains")
+    @Test("the chain cache stores one leaf under two intermediates as two chains")
     func twoAuthorities() {
         let cache = VerifiedChainCache(capacity: 2)
         cache.insert(chain(1), for: key(1, under: 1))
@@ -41,7 +41,7 @@ struct ChainCacheTests {
         #expect(cache.chain(for: key(1, under: 1)) == nil && cache.chain(for: key(1, under: 2)) != nil)
     }
 
-    @Test("a chain is found only if every byte of both certificates is the same")
+    @Test("the chain cache finds a chain only if every byte of the leaf and of the intermediate matches")
     func everyByte() {
         let cache = VerifiedChainCache(capacity: 3)
         let (leaf, intermediate) = ([UInt8](0..<100), [UInt8](100..<200))
@@ -59,7 +59,9 @@ struct ChainCacheTests {
         #expect(cache.chain(for: ChainKey(leaf: [], intermediate: [])) == nil)
     }
 
-    @Test("a remembered chain proves no other content, time or certificate")
+    @Test(
+        "if the chain is cached, a receipt with a wrong signature, a late date or a changed certificate is still forged"
+    )
     func remembersNoMore() throws {
         let authority = try TestAuthority.receipts()
         let reader = authority.reader
@@ -76,7 +78,7 @@ struct ChainCacheTests {
         #expect(reader.readReceipt(try TestReceipt().signed(by: authority)).signature == .proven)
     }
 
-    @Test("only chains that end in a trusted root are remembered")
+    @Test("the chain cache stores only chains that end in a trusted root")
     func forgersCannotFillIt() throws {
         let authority = try TestAuthority.receipts()
         let cache = VerifiedChainCache(capacity: 4)
@@ -91,7 +93,8 @@ struct ChainCacheTests {
         #expect(cache.count == 1)
     }
 
-    @Test("a hundred tasks that share the cache all prove the same receipt, and the cache then has one chain")
+    @Test(
+        "if a hundred tasks read the same receipt concurrently, all prove the receipt, and the cache stores one chain")
     func concurrency() async throws {
         let authority = try TestAuthority.receipts()
         let cache = VerifiedChainCache(capacity: 4)

@@ -6,7 +6,7 @@ import Testing
 @testable import AppleProofs
 
 /// Tests proofs with real signatures that faulty clients or servers changed before they sent the proofs to the topic.
-@Suite("Proofs that clients spoil by mistake")
+@Suite("Proofs that clients encode wrongly by mistake")
 struct MistakenProofTests {
     private let authority: TestAuthority
 
@@ -62,7 +62,7 @@ struct MistakenProofTests {
         ),
     ]
 
-    @Test("a repaired proof is admitted if its signature is proven, under the digest of the sound text")
+    @Test("screening repairs and admits a wrongly encoded, genuine proof, under the digest of the correct text")
     func repaired() throws {
         let text = try receipt()
         guard case .admitted(let sound)? = screen(receipt: text) else {
@@ -83,7 +83,7 @@ struct MistakenProofTests {
         }
     }
 
-    @Test("a repaired proof is refused if its signature is not proven, and the refusal names the mistake")
+    @Test("screening rejects a wrongly encoded, forged proof, and the rejection names the encoding mistake")
     func unproven() throws {
         let text = try receipt(certificates: [])
         let codes = ["blanks_for_plus", "percent_encoded", "escaped_line_ends", "base64_twice"]
@@ -97,7 +97,7 @@ struct MistakenProofTests {
         }
     }
 
-    @Test("Unity's envelope must name an Apple store and, if it has a transaction id, a transaction of the proof")
+    @Test("screening rejects a proof whose Unity envelope names another store, or a transaction that the proof lacks")
     func envelopes() throws {
         let text = try receipt()
         let listed = try #require(authority.reader.examine(Array(text.utf8)).purchases.first).transactionID.text
@@ -119,7 +119,7 @@ struct MistakenProofTests {
         }
     }
 
-    @Test("an envelope in a repaired text is checked too, in a submission and in `receiptd proof`")
+    @Test("screening and `receiptd proof` also check a Unity envelope in a repaired text")
     func spoiledEnvelopes() throws {
         let text = try receipt()
         let listed = try #require(authority.reader.examine(Array(text.utf8)).purchases.first).transactionID.text
@@ -138,7 +138,7 @@ struct MistakenProofTests {
         }
     }
 
-    @Test("a mismatch with Unity's envelope is refused even under local_refusals: ask, for Apple sees no envelope")
+    @Test("with `local_refusals: ask`, screening still rejects a wrong Unity envelope, because Apple sees no envelope")
     func envelopesUnderAsk() throws {
         var app = AppPolicy(bundleID: "com.example.castle")
         app.announcements.asksBeforeRefusing = true
@@ -153,7 +153,7 @@ struct MistakenProofTests {
         }
     }
 
-    @Test("a proof that Xcode signed is refused with a sentence that names Xcode")
+    @Test("screening rejects a proof that Xcode signed, and the sentence of the rejection names Xcode")
     func xcode() throws {
         let stranger = try TestAuthority.receipts()
         let bytes = try TestReceipt(environment: "Xcode").signed(by: stranger, certificates: [])
@@ -169,7 +169,7 @@ struct MistakenProofTests {
         )
     }
 
-    @Test("`receiptd proof` tells the kind, signature, app and certificate chain of a text")
+    @Test("`receiptd proof` reports the kind, signature, app and certificate chain of a proof")
     func examined() throws {
         let text = try receipt()
         let reader = authority.reader

@@ -7,7 +7,7 @@ import Testing
 @testable import AppleProofs
 
 /// Tests damaged proofs. `PROOF_MUTATIONS` sets the number of mutations of each kind; the default is 2500.
-@Suite("Hostile bytes")
+@Suite("Mutated and hostile proofs")
 struct MutationTests {
     static let count = ProcessInfo.processInfo.environment["PROOF_MUTATIONS"].flatMap { Int($0) } ?? 2500
 
@@ -67,7 +67,7 @@ struct MutationTests {
         }
     }
 
-    @Test("a megabyte that repeats or nests one piece is read or refused without a crash")
+    @Test("the reader reads or refuses a megabyte of repeated or nested fragments without a crash")
     func pathological() throws {
         let reader = ProofReader(roots: .builtIn)
         let size = ProofReader.maximumSize

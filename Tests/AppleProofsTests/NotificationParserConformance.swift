@@ -63,7 +63,7 @@ struct NotificationParserConformance {
         return Array("{\"signedPayload\":\"\(token)\"}".utf8)
     }
 
-    @Test("a notification that Apple signed is read", arguments: Implementation.allCases)
+    @Test("the parser reads a notification that Apple signed", arguments: Implementation.allCases)
     func read(implementation: Implementation) throws {
         let subject = try subject(implementation)
         guard case .read(let notification) = subject.parser.parse(notification: subject.proven) else {
@@ -75,7 +75,7 @@ struct NotificationParserConformance {
     }
 
     @Test(
-        "a malformed or forged body is unusable and a doubtful body not provable, and the reason repeats no content",
+        "the parser calls a malformed or forged body unusable and a doubtful body not provable, and quotes no content",
         arguments: Implementation.allCases)
     func unusable(implementation: Implementation) throws {
         let subject = try subject(implementation)
@@ -93,7 +93,9 @@ struct NotificationParserConformance {
         #expect(!why.isEmpty && !why.contains(Self.content))
     }
 
-    @Test("a JSON object that is no notification is unusable, with a reason", arguments: Implementation.allCases)
+    @Test(
+        "the parser calls a JSON object that is no notification unusable, and gives a reason",
+        arguments: Implementation.allCases)
     func unknown(implementation: Implementation) throws {
         let subject = try subject(implementation)
         guard case .unusable(let why) = subject.parser.parse(notification: Array("{}".utf8)) else {
@@ -104,7 +106,7 @@ struct NotificationParserConformance {
     }
 
     @Test(
-        "the same body gives the same reading, however many bodies are read at the same time",
+        "the parser gives the same reading for the same body, even if many tasks parse bodies concurrently",
         arguments: Implementation.allCases)
     func pure(implementation: Implementation) async throws {
         let subject = try subject(implementation)

@@ -60,7 +60,7 @@ struct NotificationTests {
         if case .unusable(let why) = reader.parse(notification: body) { why } else { nil }
     }
 
-    @Test("a refund that Apple signed is read with its transaction")
+    @Test("the parser reads a REFUND notification that Apple signed, and the notification's transaction")
     func refund() throws {
         let body = try signed(Body().payload(transaction()))
         guard case .read(let notification) = reader.parse(notification: body) else {
@@ -77,7 +77,7 @@ struct NotificationTests {
     }
 
     @Test(
-        "a notification without data names its app in summary, appData or externalPurchaseToken",
+        "if a notification has no data, the parser reads the app from summary, appData or externalPurchaseToken",
         arguments: ["summary", "appData", "externalPurchaseToken"])
     func appWithoutData(member: String) throws {
         let payload = """
@@ -93,7 +93,7 @@ struct NotificationTests {
         #expect(notification.environment == .sandbox)
     }
 
-    @Test("a test notification without data is read without a transaction, app or environment")
+    @Test("the parser reads a test notification with empty data, and finds no transaction, app or environment")
     func withoutTransaction() throws {
         var body = Body()
         body.members["notificationType"] = "\"TEST\""
@@ -105,7 +105,7 @@ struct NotificationTests {
         #expect(test.type == "TEST" && test.transaction == .none && test.bundleID == nil && test.environment == nil)
     }
 
-    @Test("a body that is no notification, or that Apple did not sign, is refused with the reason")
+    @Test("the parser refuses a body that is no notification or that Apple did not sign, and gives the reason")
     func unusableBodies() throws {
         #expect(unusable(Array("x".utf8)) == "not a JSON object")
         #expect(unusable(Array("[]".utf8)) == "not a JSON object")
@@ -131,7 +131,8 @@ struct NotificationTests {
         #expect(unusable(bare) == "Apple signed it, but it is no notification")
     }
 
-    @Test("a notification's transaction is unusable if Apple did not sign it, if Xcode did, or if it is no transaction")
+    @Test(
+        "a notification's transaction is unusable if it is no transaction, lacks Apple's signature or comes from Xcode")
     func innerSignature() throws {
         func inner(_ jws: String) throws -> StoreNotification.Transaction? {
             guard case .read(let notification) = reader.parse(notification: try signed(Body().payload(jws))) else {

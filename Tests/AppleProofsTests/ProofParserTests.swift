@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppleProofs
 
-@Suite("The content of proofs, for the rules")
+@Suite("The content of a parsed proof")
 struct ProofParserTests {
     private let receipts: TestAuthority
     private let transactions: TestAuthority
@@ -23,7 +23,7 @@ struct ProofParserTests {
         transactions.reader.parse(signedTransaction: try transaction.signed(by: transactions))
     }
 
-    @Test("a proven app receipt gives all its fields")
+    @Test("the parser reads all fields of a proven app receipt")
     func appReceipt() throws {
         var receipt = TestReceipt()
         receipt.purchases = [
@@ -41,7 +41,7 @@ struct ProofParserTests {
         #expect(content.signedAt == Timestamp(rfc3339: "2024-05-01T08:00:05Z"))
     }
 
-    @Test("an unreadable purchase, or two purchases with one transaction id, leave the receipt incomplete")
+    @Test("a receipt with an unreadable purchase, or with two purchases of the same transaction id, is incomplete")
     func incomplete() throws {
         for purchases: [TestReceipt.Purchase] in [[.init(), .init(quantity: 0)], [.init(), .init(quantity: 2)]] {
             guard case .read(let content?, .proven, _) = try parse(TestReceipt(purchases: purchases)) else {
@@ -52,7 +52,7 @@ struct ProofParserTests {
         }
     }
 
-    @Test("a cancelled subscription period makes a receipt insufficient evidence, another cancelled purchase does not")
+    @Test("a cancelled subscription period makes a receipt insufficient evidence; other cancelled purchases do not")
     func cancelledPeriod() throws {
         let (end, cancelled) = ("2024-06-01T08:00:00Z", "2024-05-01T08:00:03Z")
         let table: [(purchase: TestReceipt.Purchase, isEnough: Bool)] = [
@@ -79,7 +79,7 @@ struct ProofParserTests {
         }
     }
 
-    @Test("a forged receipt tells its bundle id, and bytes that are no receipt are unreadable")
+    @Test("the parser reads the bundle id of a forged receipt; bytes that are no receipt are unreadable")
     func forged() throws {
         let receipt = TestReceipt(bundleID: "com.example.other")
         guard case .read(let content?, .forged, _) = try parse(receipt, certificates: []) else {
@@ -91,7 +91,7 @@ struct ProofParserTests {
         #expect(receipts.reader.parse(receipt: Array("com.urus.iap.96657290".utf8)).unreadableCode == "not_a_receipt")
     }
 
-    @Test("if no check of the signature is needed, the receipt is read without one")
+    @Test("if the caller needs no signature check, the parser reads the receipt as not provable")
     func unprovenWhereOfNoUse() throws {
         let bytes = try TestReceipt().signed(by: receipts)
         guard case .read(let content, .proven, _) = receipts.reader.parse(receipt: bytes) else {
@@ -108,7 +108,7 @@ struct ProofParserTests {
         #expect(receipts.reader.parse(receipt: [0x30, 0x00]) { _ in false }.unreadableCode == "not_a_receipt")
     }
 
-    @Test("a proven transaction gives its account token and date, and another signed payload is no transaction")
+    @Test("the parser reads a proven transaction's account token and date; another signed payload is no transaction")
     func transaction() throws {
         guard case .read(let content?, .proven, _) = try parse(TestTransaction()) else {
             Issue.record("it is not proven")

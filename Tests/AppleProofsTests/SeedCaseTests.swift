@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppleProofs
 
-@Suite("The seeds' receipts")
+@Suite("The receipts of the seed cases")
 struct SeedCaseTests {
     private struct Receipt {
         let name: String
@@ -34,7 +34,8 @@ struct SeedCaseTests {
         return receipts
     }
 
-    @Test("each PKCS #7 receipt of the seeds is proven under the seeds' root, unless its case calls it forged")
+    @Test(
+        "every PKCS #7 receipt of the seed cases is proven under the seeds' root, except the receipts of forgery cases")
     func areProven() throws {
         let reader = ProofReader(roots: try AppleRoots(pem: Seeds.text("signing/root.pem")))
         var proven = 0
@@ -61,7 +62,7 @@ struct SeedCaseTests {
         #expect(proven >= 50)
     }
 
-    @Test("under Apple's own roots none of the seeds' receipts is proven")
+    @Test("under Apple's own roots, no receipt of the seed cases is proven")
     func areForgeriesElsewhere() throws {
         let reader = ProofReader(roots: .builtIn)
         for seed in try Self.receipts() {

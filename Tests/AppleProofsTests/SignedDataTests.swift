@@ -33,7 +33,7 @@ struct SignedDataTests {
         return reader.parse(renewalInfo: try signed(claims))
     }
 
-    @Test("renewal information that Apple signed is read")
+    @Test("the parser reads renewal information that Apple signed")
     func renewalInfo() throws {
         let expected = RenewalInfo(
             originalTransactionID: "470000000000001", productID: "pass.monthly", renewalProductID: "pass.yearly",
@@ -47,7 +47,7 @@ struct SignedDataTests {
         #expect(!short.isInBillingRetry && short.graceExpiresAt == nil && short.environment == nil)
     }
 
-    @Test("a transaction is no renewal information, and renewal information no transaction")
+    @Test("the parser refuses a transaction as renewal information, and renewal information as a transaction")
     func confusion() throws {
         let transaction = try TestTransaction().signed(by: authority)
         #expect(reader.parse(renewalInfo: transaction) == .unusable("not renewal information"))
@@ -55,7 +55,7 @@ struct SignedDataTests {
         #expect(try renewal(["autoRenewStatus": nil, "autoRenewProductId": nil]).proven == nil)
     }
 
-    @Test("renewal information with an unreadable member or without a signed date is not used")
+    @Test("the parser refuses renewal information with an unreadable member or without a signed date")
     func unreadable() throws {
         for (name, value) in [
             ("autoRenewStatus", "\"1\""), ("isInBillingRetryPeriod", "1"), ("gracePeriodExpiresDate", "\"soon\""),
@@ -67,7 +67,7 @@ struct SignedDataTests {
         #expect(try renewal(["signedDate": nil]) == .unusable("it has no signedDate"))
     }
 
-    @Test("a text that Apple did not sign is not read")
+    @Test("the parser refuses renewal information that Apple did not sign, and text that is no JWS")
     func forged() throws {
         let genuine = try signed(Self.renewal).split(separator: ".")
         var claims = Self.renewal
@@ -83,7 +83,7 @@ struct SignedDataTests {
         }
     }
 
-    @Test("a transaction is read with its subscription group, its previous original transaction and its revocation")
+    @Test("the parser reads a transaction's subscription group, previous original transaction and revocation")
     func transaction() throws {
         var token = TestTransaction()
         token.claims["subscriptionGroupIdentifier"] = "\"20500000\""
@@ -97,7 +97,7 @@ struct SignedDataTests {
         #expect(told.signedAt == Timestamp(milliseconds: 1_714_550_405_000) && told.bundleID == "com.example.castle")
     }
 
-    @Test("renewal information with damaged bytes is read as Apple signed it, or not at all")
+    @Test("the parser refuses mutated renewal information, unless the content equals the content that Apple signed")
     func mutations() throws {
         let original = try signed(Self.renewal)
         let genuine = reader.parse(renewalInfo: original)

@@ -35,7 +35,8 @@ struct SignedTransactionTests {
         #expect(purchase.expiresAt == nil && purchase.cancelledAt == nil && !purchase.isFamilyShared)
     }
 
-    @Test("a refunded, family-shared sandbox subscription is read with its dates, kind and environment")
+    @Test(
+        "the reader reads the dates, kind, ownership and environment of a refunded, family-shared sandbox subscription")
     func otherClaims() throws {
         var made = TestTransaction()
         made.claims["revocationDate"] = "1714550500000"
@@ -59,7 +60,7 @@ struct SignedTransactionTests {
     }
 
     @Test(
-        "a restored copy has the time of the first purchase, and an unreadable or missing time is dropped",
+        "only a restored purchase keeps its original purchase time; an unreadable or missing time is dropped",
         arguments: [
             ("1614550400000", 1_614_550_400_000), ("\"1614550400000\"", nil), ("{}", nil), ("1e400", nil), (nil, nil),
         ] as [(String?, Int64?)])
@@ -86,7 +87,7 @@ struct SignedTransactionTests {
     ]
 
     @Test(
-        "each flaw of a chain makes a transaction forged with its own reason; certificates must be valid at signing",
+        "a flawed chain, or a leaf not valid at signing, makes a transaction forged with the reason for this flaw",
         arguments: flaws)
     func flawedChains(traits: TestAuthority.Traits, signature: LocalSignature) throws {
         #expect(try read(TestTransaction(), traits).signature == signature)
@@ -107,7 +108,7 @@ struct SignedTransactionTests {
         #expect(authority.reader.readSignedTransaction(unsigned).signature == .forged(.algorithm))
     }
 
-    @Test("a transaction whose chain is not leaf, intermediate and root is forged")
+    @Test("a transaction is forged if its chain is not exactly leaf, intermediate and root")
     func chainLength() throws {
         let authority = try TestAuthority.transactions()
         let chain = [authority.leaf, authority.intermediate, authority.root]
@@ -125,7 +126,7 @@ struct SignedTransactionTests {
         #expect(authority.reader.readSignedTransaction(withoutChain).signature == .forged(.chainMissing))
     }
 
-    @Test("a chain is checked against receiptd's own roots, and the root in the header is ignored")
+    @Test("the reader checks a chain against the configured roots, and ignores the root in the JWS header")
     func pinnedRoot() throws {
         let authority = try TestAuthority.transactions()
         let token = try TestTransaction().signed(by: authority)
@@ -138,20 +139,20 @@ struct SignedTransactionTests {
         #expect(authority.reader.readSignedTransaction(swapped).signature == .proven)
     }
 
-    @Test("a key in the header is ignored, and a critical header makes a transaction forged")
+    @Test("the reader ignores a key in the JWS header; a `crit` header makes a transaction forged")
     func headerKeys() throws {
         #expect(try read(TestTransaction(extraHeader: ",\"kid\":\"x\",\"jwk\":{\"kty\":\"oct\"}")).signature == .proven)
         #expect(try read(TestTransaction(extraHeader: ",\"crit\":[\"b64\"]")).signature == .forged(.criticalHeader))
     }
 
-    @Test("a transaction signed by a receipt's certificate is forged")
+    @Test("a transaction with the RSA leaf certificate of a receipt is forged")
     func otherKind() throws {
         let authority = try TestAuthority.receipts()
         let token = try TestTransaction().signed(by: authority)
         #expect(authority.reader.readSignedTransaction(token).signature == .forged(.algorithm))
     }
 
-    @Test("a transaction with another payload under a genuine signature is forged, and its content is still read")
+    @Test("a transaction whose payload was replaced after signing is forged, but the reader still reads the content")
     func swappedPayload() throws {
         let authority = try TestAuthority.transactions()
         let parts = try TestTransaction().signed(by: authority).split(separator: ".")
@@ -183,7 +184,7 @@ struct SignedTransactionTests {
         #expect(try read(made).signature == .forged(.signedDateMissing))
     }
 
-    @Test("a genuine JWS without transaction id, product or bundle id is no transaction, and a forged one is forged")
+    @Test("a JWS without a transaction id, product id or bundle id is no transaction if genuine, otherwise forged")
     func noTransaction() throws {
         for name in ["transactionId", "productId", "bundleId"] {
             var made = TestTransaction()
@@ -209,14 +210,14 @@ struct SignedTransactionTests {
         #expect(reader.readSignedTransaction(long) == .malformed("the JWS is longer than 1 MiB"))
     }
 
-    @Test("a JWS with white space around it is proven")
+    @Test("a genuine JWS with leading and trailing white space is proven")
     func whiteSpace() throws {
         let authority = try TestAuthority.transactions()
         let token = try TestTransaction().signed(by: authority)
         #expect(authority.reader.readSignedTransaction("\n \(token)\r\n").signature == .proven)
     }
 
-    @Test("a null claim and the nil UUID count as absent")
+    @Test("a null claim counts as absent, and the nil UUID counts as no account token")
     func absent() throws {
         var made = TestTransaction()
         for name in ["revocationDate", "expiresDate", "isUpgraded", "type", "inAppOwnershipType", "quantity"] {
@@ -229,7 +230,7 @@ struct SignedTransactionTests {
         #expect(transaction.purchase.quantity == 1 && !transaction.purchase.isUpgraded)
     }
 
-    @Test("an upgraded period, an unknown type and an unknown ownership are read as upgraded and unknown")
+    @Test("the reader marks an upgraded period, and maps an unknown type or ownership to `other`")
     func marks() throws {
         var made = TestTransaction()
         made.claims["isUpgraded"] = "true"
@@ -239,10 +240,10 @@ struct SignedTransactionTests {
         #expect(purchase.isUpgraded && purchase.type == .other && purchase.ownership == .other)
     }
 
-    @Test("an intermediate key too large to check is not provable if a known root signed it, and forged otherwise")
+    @Test("an oversized intermediate key makes a transaction not provable under a known root, otherwise forged")
     func keySizes() throws {
         let authority = try TestAuthority.transactions()
-        // The attacker's own authority has Apple's name, and a key that is too large to check.
+        // The certificate has the intermediate's name, and a key that is too large to check.
         let key = DER.sequence(
             DER.sequence(DER.oid(1, 2, 840, 113549, 1, 1, 1), DER.null),
             DER.element(

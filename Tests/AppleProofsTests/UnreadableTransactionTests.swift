@@ -26,7 +26,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "an unreadable claim is listed as unreadable, and the ids of the transaction and product are still read",
+        "the parser lists an unreadable claim, and still reads the transaction id and the product id",
         arguments: [
             ("revocationDate", "\"1714550500000\""), ("revocationDate", "1.5"), ("revocationDate", "{}"),
             ("expiresDate", "\"soon\""), ("purchaseDate", "1e999"), ("purchaseDate", "\"1714550400000\""),
@@ -47,7 +47,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "a missing purchaseDate or environment counts as unreadable",
+        "a missing or null purchaseDate or environment counts as unreadable",
         arguments: ["purchaseDate", "environment"], [nil, "null"])
     func leftOut(name: String, value: String?) throws {
         var made = TestTransaction()
@@ -58,7 +58,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "a transaction with an unreadable id, original, product or app is nameless if genuine, otherwise forged",
+        "a JWS with an unreadable transaction, original, product or bundle id is unreadable if genuine, else forged",
         arguments: [
             ("transactionId", "\"0470000000000001\""), ("transactionId", "\"\""), ("transactionId", "470000000000001"),
             ("transactionId", "\"999999999999999999999\""), ("transactionId", "\"47-1\""), ("transactionId", "\"0\""),
@@ -98,7 +98,7 @@ struct UnreadableTransactionTests {
             other.reader.readSignedTransaction(try made.signed(by: other)).signature == .forged(.brokenChain))
     }
 
-    @Test("a notification's transaction is read despite an unreadable refund share, but not without its environment")
+    @Test("an unreadable refund share leaves a notification's transaction readable; an unreadable environment does not")
     func notified() throws {
         let told = try #require(
             authority.reader.parse(transactionInfo: try token("revocationPercentage", "\"50000\"")).proven)

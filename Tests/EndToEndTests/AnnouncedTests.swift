@@ -38,7 +38,7 @@ struct AnnouncedTests {
                 "app_apple_id: 1450000001\n", with: "app_apple_id: 1450000001\n    missed_purchases: grant\n"))
     }
 
-    @Test("players whose clients die after paying are granted their purchases once, although workers are killed")
+    @Test("if clients die after paying, and workers are killed, receiptd grants each announced purchase exactly once")
     func clientsDie() async throws {
         try await ParkingBed.run { bed in
             try await grantMissedPurchases(in: bed)
@@ -52,8 +52,8 @@ struct AnnouncedTests {
                 try await bed.account(ServerApp.token(number), isOf: "p-\(number)")
                 try await bed.notify(Self.announcement(String(9_000_000 + number), token: ServerApp.token(number)))
             }
-            // Every fourth client submits at once, perhaps before a worker delivers the purchase. Others submit after
-            // the deliveries.
+            // Every fourth client submits immediately, perhaps before a worker delivers the purchase. Others submit
+            // after the deliveries.
             for number in numbers where number % 4 == 0 {
                 try await bed.submit("p-\(number)", ParkingBed.receipt(String(9_000_000 + number)))
             }
@@ -95,7 +95,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("an unclaimed purchase is listed, and granted once the game server assigns its token to a player")
+    @Test("receiptd lists an announced purchase of an unknown player, and grants the purchase once the player is known")
     func listed() async throws {
         try await ParkingBed.run { bed in
             try await grantMissedPurchases(in: bed)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Demo
 
-@Suite("Finished deliveries and refund answers sent to Apple, end to end", .wholeSystem)
+@Suite("Finishing transactions at Apple, and answering Apple's refund requests, end to end", .wholeSystem)
 struct AppleToldTests {
     private static let app = "com.example.castle.server"
     private static let gems = "com.example.castle.gems.100"
@@ -78,7 +78,7 @@ struct AppleToldTests {
     }
 
     @Test(
-        "a published grant is finished at Apple, even after a worker's death or Apple's failure",
+        "after a grant is published, a worker finishes the transaction at Apple, despite a crash or an outage at Apple",
         arguments: [nil, "finishTold", "outage"])
     func finished(_ trouble: String?) async throws {
         try await ParkingBed.run { bed in
@@ -106,7 +106,7 @@ struct AppleToldTests {
         }
     }
 
-    @Test("a refund request is published, and the worker answers Apple once the game reports the consumption")
+    @Test("the worker publishes a refund request, and answers Apple once the game server reports the consumption")
     func answered() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.settings)
@@ -134,7 +134,7 @@ struct AppleToldTests {
     }
 
     @Test(
-        "a refund request that precedes its purchase's submission is published and answered after the decision",
+        "if a refund request precedes the submission, the worker publishes and answers the request after the decision",
         arguments: [false, true])
     func early(isRefused: Bool) async throws {
         try await ParkingBed.run { bed in
@@ -162,7 +162,9 @@ struct AppleToldTests {
         }
     }
 
-    @Test("if a worker dies after its answer about a refund, the next worker repeats the answer and ends the request")
+    @Test(
+        "if a worker dies after it answered a refund request, the next worker repeats the answer and closes the request"
+    )
     func killed() async throws {
         try await ParkingBed.run { bed in
             let doomed = try bed.startWorker(

@@ -8,7 +8,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("while Apple hangs, the worker keeps to MAX_IN_FLIGHT and pauses; afterwards every submission is answered")
+    @Test("while Apple hangs, the worker pauses at MAX_IN_FLIGHT submissions; afterwards it answers all submissions")
     func backPressure() async throws {
         let plan = Plan.genuine(count: 400, players: 400)
         try await Testbed.run(settings: ["MAX_IN_FLIGHT": "50", "LOG_LEVEL": "debug"]) { bed in
@@ -43,7 +43,7 @@ extension EndToEnd {
     /// A partition's new owner takes no record before it has published the last owner's events. So each death adds at
     /// most one window, and only for partitions without unpublished events.
     @Test(
-        "without an outcomes topic the outbox gets one window of events, and after a kill no more for these partitions",
+        "while Kafka takes no events, the outbox grows by one window of events; the partitions' next owner adds none",
         .onlyInProcessBroker)
     func stuckOutbox() async throws {
         let plan = Plan.genuine(count: 400, players: 400)
@@ -91,7 +91,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a receipt that Apple never answers delays no other player on the partition")
+    @Test("if Apple never answers about a receipt, the worker still answers all other players of the partition")
     func slowPlayer() async throws {
         let plan = Plan.genuine(count: 300, players: 100)
         let slow = plan.records[0]

@@ -6,7 +6,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("check names the setting of a shared secret that Apple refuses for a subscription's receipt")
+    @Test("if Apple refuses an app's shared secret, `receiptd check` names the setting of the secret")
     func refusedSecret() async throws {
         try await Testbed.run { bed in
             let app = "com.example.castle.club"
@@ -38,7 +38,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("check warns if a newer release has migrated the schema, and a worker works with that schema")
+    @Test("if a newer release has migrated the schema, `receiptd check` warns, and an older worker still starts")
     func newerSchema() async throws {
         try await Testbed.run { bed in
             let known = Schema.currentVersion

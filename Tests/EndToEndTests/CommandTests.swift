@@ -7,7 +7,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("a command exits 64 for wrong usage, and 78 for wrong settings, with all faults together")
+    @Test("a command exits with 64 for wrong usage, and with 78 for wrong settings, naming all faulty settings")
     func settingsFaults() async throws {
         #expect(try await Program.run(["run", "--no-such-option"]).code == 64)
         #expect(try await Program.run(["no-such-command"]).code == 64)
@@ -46,7 +46,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a command that PostgreSQL refuses exits 78 with PostgreSQL's message; without a server it exits 69")
+    @Test("if PostgreSQL refuses the login, a command exits with 78 and PostgreSQL's message; without a server with 69")
     func databaseRefuses() async throws {
         let uri = try await SharedServer.makeDatabase(isPrepared: false)
         let port = try #require(uri.firstMatch(of: /:(\d+)\//)?.1)
@@ -64,7 +64,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("migrate refuses a database that is not UTF-8, and exits 78")
+    @Test("`receiptd migrate` refuses a database whose encoding is not UTF-8, and exits with 78")
     func databaseEncoding() async throws {
         let uri = try await SharedServer.makeDatabase(isPrepared: false)
         try await Seeds.withPool(uri) { pool in
@@ -80,7 +80,7 @@ extension EndToEnd {
         #expect(ending.errors.contains(#"database "latin" has the encoding LATIN1"#), "\(ending.errors)")
     }
 
-    @Test("check reads a settings file, prefers the environment, and exits 78 for unknown keys")
+    @Test("`receiptd check` reads a settings file, prefers environment variables, and exits with 78 for unknown keys")
     func settingsFile() async throws {
         try await Testbed.run { bed in
             let given = bed.environment()
@@ -122,7 +122,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("migrate and check exit 69 and name each service that is out of reach or not prepared")
+    @Test("if a service is unreachable or not prepared, `receiptd check` exits with 69 and names the service")
     func services() async throws {
         let nowhere = ["DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"]
         let down = try await Program.run(["migrate"], environment: nowhere)
@@ -161,7 +161,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a faulty catalog is refused with every fault, and an import drops an app only with --allow-removal")
+    @Test("the catalog commands name all faults of a file; an import removes an app only with --allow-removal")
     func catalogs() async throws {
         try await Testbed.run { bed in
             let faulty = try file(
@@ -207,7 +207,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("submit publishes every submission of a file or a named pipe, and none of a file with a faulty line")
+    @Test("`receiptd submit` publishes all submissions of a file or of standard input, and none if a line is faulty")
     func submitting() async throws {
         let plan = Plan.genuine(count: 20, players: 5)
         let lines = plan.records.map { String(decoding: $0.value ?? [], as: UTF8.self) }
@@ -229,7 +229,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("submit signs submissions with the first of the signing keys")
+    @Test("`receiptd submit` signs submissions with the first key of SUBMISSION_SIGNING_KEYS")
     func submittingSigned() async throws {
         let plan = Plan.genuine(count: 4, players: 2)
         let lines = plan.records.map { String(decoding: $0.value ?? [], as: UTF8.self) }
@@ -244,7 +244,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("submit --wait prints the events of its submissions; outcomes prints all events, one player's, or new events")
+    @Test("`submit --wait` prints the events of its submissions; `outcomes` prints all, new, or one player's events")
     func answers() async throws {
         let plan = Plan.genuine(count: 6, players: 3)
         let lines = plan.records.map { String(decoding: $0.value ?? [], as: UTF8.self) }

@@ -35,7 +35,9 @@ extension EndToEnd {
         return "\(event.type) \(event.submissionID) \(event.reason ?? "-") \(event.transactionID ?? "-")"
     }
 
-    @Test("a worker killed right after any step leaves the same grants and events as an undisturbed worker", .takesLong)
+    @Test(
+        "if a worker is killed right after any step, grants and events end up the same as without the kill",
+        .takesLong)
     func crashPoints() async throws {
         let seed: UInt64 = 20_261_121
         print("crash points: seed \(seed)")

@@ -38,7 +38,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("redrive publishes a dead letter again once, unless the record would become a dead letter again")
+    @Test("`dead-letters redrive` republishes each dead letter once, and none that would become a dead letter again")
     func deadLetters() async throws {
         try await Testbed.run { bed in
             let worker = try bed.startWorker(["SUBMISSION_SIGNING_KEYS": "a-key"])
@@ -131,7 +131,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a command whose login Kafka refuses exits 78; its message has the broker's text and no password")
+    @Test("if Kafka refuses the login, a command exits with 78 and shows the broker's message, but no password")
     func refusedLogIn() async throws {
         let broker = try await RefusingBroker.start(mechanisms: ["PLAIN"])
         let nobody = "http://127.0.0.1:1"
@@ -157,7 +157,7 @@ extension EndToEnd {
         try await broker.shutdown()
     }
 
-    @Test("dead-letters and rewind exit 64 for wrong usage, 78 for missing settings, and 69 without Kafka")
+    @Test("`dead-letters` and `rewind` exit with 64 for wrong usage, 78 for missing settings, and 69 without Kafka")
     func recoveryCommandFaults() async throws {
         for wrong in [
             ["dead-letters", "list", "--limit", "0"], ["dead-letters", "list", "--reason", "bored"],
@@ -182,7 +182,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "a rewind is refused while workers run, and otherwise moves Kafka's offsets and the checkpoints back",
+        "a rewind moves Kafka's offsets and the checkpoints back, but is refused while workers run",
         .onlyInProcessBroker)
     func rewind() async throws {
         let plan = Plan.genuine(count: 40, players: 10)

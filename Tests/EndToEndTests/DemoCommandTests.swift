@@ -56,7 +56,7 @@ struct DemoCommandTests {
     }
 
     @Test(
-        "a demo with misleading environment variables, once ended by a signal, leaves no process and no directory",
+        "the demo ignores the environment's service addresses, and after a signal leaves no process and no directory",
         arguments: [SIGINT, SIGTERM])
     func interrupted(signal: Int32) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("demo-\(UUID().uuidString)")
@@ -83,7 +83,7 @@ struct DemoCommandTests {
         #expect(demo.text.contains("a real broker with --kafka, a real database with --database"))
     }
 
-    @Test("demo --live grants and refuses simulated traffic and serves both pages until a signal")
+    @Test("`demo --live` decides simulated traffic, and serves the worker's page and the console until a signal")
     func live() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("demo-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -119,7 +119,7 @@ struct DemoCommandTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["output"])
     }
 
-    @Test("demo --database answers every case as expected on the named database", .takesLong)
+    @Test("`demo --database` replays every case on the given database, with the expected outcomes", .takesLong)
     func named() async throws {
         let uri = try await SharedServer.makeDatabase(isPrepared: false)
         let ending = try await Program.run(

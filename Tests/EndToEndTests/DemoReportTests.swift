@@ -18,7 +18,7 @@ struct DemoReportTests {
         DemoReport.Style(width: width, hasColors: hasColors, listsAll: listsAll)
     }
 
-    @Test("the report begins with counts, lists the differing cases (on request all), and fits 80 columns")
+    @Test("the report counts outcomes, lists only the cases with differences, or all on request, and fits 80 columns")
     func cases() throws {
         let difference = String(repeating: "very different ", count: 10)
         let report = DemoReport(results: [

@@ -38,7 +38,7 @@ struct DisputedHoldTests {
         try await bed.rows("SELECT transaction_id || ' ' || player_id || ' ' || reason FROM holds ORDER BY 1")
     }
 
-    @Test("a command for a disputed transaction needs --player, and ends the hold of the named player only")
+    @Test("if two players have holds of one transaction, a command needs --player, and ends only that player's hold")
     func commands() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(DemoRun.settings(signing: Seeds.signing))
@@ -70,7 +70,7 @@ struct DisputedHoldTests {
         }
     }
 
-    @Test("the console rejects the picked player's hold of a transaction, and leaves the other player's hold")
+    @Test("if two players have holds of one transaction, the console rejects only the picked player's hold")
     func console() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(DemoRun.settings(signing: Seeds.signing))

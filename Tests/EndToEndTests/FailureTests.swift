@@ -57,7 +57,9 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker whose topic vanishes logs that once, and is unready until the topic is back", .onlyInProcessBroker)
+    @Test(
+        "if a topic vanishes, the worker logs the failure once, and is unready until the topic is back",
+        .onlyInProcessBroker)
     func topicGone() async throws {
         try await Testbed.run { bed in
             let topic = bed.parts.deadLettersTopic
@@ -80,7 +82,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "a worker without its outcomes topic is unready before any submission, and ready once the topic exists",
+        "without an outcomes topic a worker is unready even before the first submission, until the topic exists",
         .onlyInProcessBroker)
     func outcomesTopicMissing() async throws {
         try await Testbed.run { bed in
@@ -96,7 +98,9 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker that may not store traffic counts is ready, decides submissions, logs the refusal, and exits 0")
+    @Test(
+        "if a worker may not store traffic counts, the worker stays ready, decides, logs the refusal, and exits with 0"
+    )
     func uncountedTraffic() async throws {
         try await Testbed.run { bed in
             let role = try await makeRole(in: bed)
@@ -116,7 +120,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "without Kafka a worker is unready and still reports its lag; once Kafka is back the worker recovers by itself",
+        "while Kafka is down, a worker is unready and still reports the lag; afterwards the worker recovers by itself",
         .onlyInProcessBroker)
     func kafkaAway() async throws {
         let plan = Plan.genuine(count: 12, players: 12)
@@ -157,7 +161,9 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker whose database role does not exist keeps running, unready, with PostgreSQL's message")
+    @Test(
+        "if the database role does not exist, a worker keeps running, and /readyz answers 503 with PostgreSQL's message"
+    )
     func wrongRole() async throws {
         try await Testbed.run { bed in
             let mark = bed.databaseURL.contains("?") ? "&" : "?"
@@ -174,7 +180,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker whose HTTP port is taken exits 69, names port and address, and takes no partition")
+    @Test("if the HTTP port is taken, a worker exits with 69, names port and address, and gets no partition")
     func portTaken() async throws {
         try await Testbed.run { bed in
             let first = try bed.startWorker()
@@ -187,7 +193,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("if any part of a worker ends by itself, the worker names the part and exits 1")
+    @Test("if a part of a worker that should never end does end, the worker names the part and exits with 1")
     func partEnds() async throws {
         try await Testbed.run { bed in
             // Only the console has the part `databaseWatch`.
@@ -210,7 +216,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker whose clock is two hours ahead of PostgreSQL's reports the difference and stays ready")
+    @Test("if a worker's clock is two hours ahead of PostgreSQL's, the worker reports the difference and stays ready")
     func clocks() async throws {
         try await Testbed.run { bed in
             // Seen from the worker, the server's clock is now two hours behind.
@@ -236,7 +242,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("check exits 69 and names each missing database right")
+    @Test("`receiptd check` exits with 69 and names each missing database right")
     func checkedRights() async throws {
         try await Testbed.run { bed in
             let role = try await makeRole(in: bed)

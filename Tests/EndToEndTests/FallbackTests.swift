@@ -8,7 +8,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "after a restore loses decisions, workers decide again with the same owners and event ids",
+        "if a restore of the database loses decisions, workers decide again with the same owners and event ids",
         arguments: [true, false])
     func fallback(whileRunning: Bool) async throws {
         let seed = UInt64.random(in: 1...999_999)

@@ -7,7 +7,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("a worker without schema or catalog keeps running, names the command to run, and becomes ready")
+    @Test("a worker without a schema or a catalog is unready, names the command to run, and is ready once both exist")
     func readiness() async throws {
         try await Testbed.run(on: .empty) { bed in
             let worker = try bed.startWorker()
@@ -38,7 +38,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("metrics under load have the documented names and true counts, and pass promtool where it is installed")
+    @Test("under load the metrics have the documented names and correct counts, in a form that promtool accepts")
     func metrics() async throws {
         let plan = TrafficGenerator.plan(seed: 7, count: 600)
         try await Testbed.run(latency: .uniform(5, 50)) { bed in

@@ -14,7 +14,7 @@ struct HoldTests {
         try await bed.number("SELECT count(*) FROM holds WHERE transaction_id = '\(transaction)'") == 1
     }
 
-    @Test("a hold released while no worker runs is granted later; a rejection also applies to later submissions")
+    @Test("if a hold is released while no worker runs, the next worker grants it; a rejection binds later submissions")
     func operatorsDecisions() async throws {
         try await ParkingBed.run { bed in
             let worker = try bed.startWorker()
@@ -114,7 +114,7 @@ struct HoldTests {
         #expect(try await bed.command(["inspect", "nobody"]).output.hasPrefix("receiptd knows nothing of"))
     }
 
-    @Test("held purchases whose product a new catalog has are granted; others stay held, and Apple is not asked")
+    @Test("a worker grants held purchases whose product is in a new catalog, keeps other holds, and does not ask Apple")
     func newCatalog() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker()
@@ -144,7 +144,7 @@ struct HoldTests {
         }
     }
 
-    @Test("an import of old grants ends holds of the same transactions as already_granted, and can be repeated")
+    @Test("`grants import` ends the holds of the imported transactions as already_granted, and can be repeated")
     func importedGrants() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker()
@@ -179,7 +179,7 @@ struct HoldTests {
         }
     }
 
-    @Test("an import skips ids that a spreadsheet mangled, names each line, and warns of unknown apps")
+    @Test("`grants import` skips and names each line with an id that a spreadsheet mangled, and warns of unknown apps")
     func mangledGrants() async throws {
         try await ParkingBed.run { bed in
             let file = FileManager.default.temporaryDirectory.appendingPathComponent("grants-\(UUID().uuidString).csv")

@@ -6,7 +6,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("an idle worker causes fewer than seventeen SQL transactions a second")
+    @Test("an idle worker runs fewer than 17 SQL transactions per second")
     func idle() async throws {
         let seconds = 8
         // With a server of its own, the test counts only its own sessions.

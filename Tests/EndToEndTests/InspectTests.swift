@@ -10,7 +10,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("inspect shows waiting submissions with lag and Apple's state, and local refusals as refused")
+    @Test("`receiptd inspect` shows a waiting submission with lag and Apple's state, and a local answer as refused")
     func inspecting() async throws {
         try await Testbed.run { bed in
             let names = Inspector.names
@@ -61,7 +61,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("inspect computes a player's partition as Java's partitioner does")
+    @Test("`receiptd inspect` computes a player's partition as Kafka's Java partitioner does")
     func partitions() {
         for length in 0..<40 {
             let key = (0..<length).map { _ in UInt8.random(in: .min ... .max) }

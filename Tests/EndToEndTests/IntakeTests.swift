@@ -38,7 +38,7 @@ struct IntakeTests {
         return port
     }
 
-    @Test("the intake answers a refund that Apple posts twice with 200, and the grant is revoked once")
+    @Test("if Apple posts a refund twice, the intake answers 200 both times, and the worker revokes the grant once")
     func refunded() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.roots)
@@ -57,7 +57,7 @@ struct IntakeTests {
         }
     }
 
-    @Test("a forged, foreign, overlong or malformed post never reaches the topic")
+    @Test("the intake refuses forged, foreign, overlong and malformed posts, and publishes none of them")
     func refused() async throws {
         try await ParkingBed.run { bed in
             let port = try await intake(in: bed, ["INTAKE_BUNDLE_IDS": ParkingBed.castle])
@@ -86,7 +86,9 @@ struct IntakeTests {
         }
     }
 
-    @Test("check --notification finds Apple's test notification on the topic, or says that no address is set")
+    @Test(
+        "`check --notification` finds Apple's test notification on the topic, or reports a missing notification address"
+    )
     func testNotification() async throws {
         try await ParkingBed.run { bed in
             let app = "com.example.castle.server"
@@ -122,7 +124,7 @@ struct IntakeTests {
     }
 
     @Test(
-        "check --notification says how Apple's attempts ended if the test notification does not come",
+        "if the test notification does not arrive, `check --notification` reports the result of Apple's attempts",
         arguments: [
             (
                 .timedOut,

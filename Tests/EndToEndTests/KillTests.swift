@@ -8,7 +8,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "after twenty kills under load no submission is lost or granted twice, and no decided one goes to Apple again",
+        "despite twenty kills, workers lose no submission, grant none twice, and ask Apple about no decided submission",
         .takesLong)
     func kills() async throws {
         let seed = UInt64.random(in: 1...999_999)

@@ -7,7 +7,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Suite("Local refusals checked with Apple, end to end")
+    @Suite("Local rejections that workers check with Apple, end to end")
     struct LocalRefusalTests {
         /// Returns a receipt without a signature. The worker rejects the receipt as forged, but the simulated App Store
         /// answers that the receipt is genuine.
@@ -41,7 +41,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "a refused receipt that Apple calls genuine is granted once; another player who submits it is refused")
+            "if Apple calls a locally rejected receipt genuine, the worker grants it to the first submitter only")
         func disputed() async throws {
             try await Testbed.run(settings: ["LOCAL_REFUSAL_CHECKS_PER_MINUTE": "6000"]) { bed in
                 let worker = try bed.startWorker()

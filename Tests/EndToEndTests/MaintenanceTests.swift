@@ -6,7 +6,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("during a backup a worker starts and decides, and logs that the backup prevents new day partitions")
+    @Test("during a backup a worker starts, decides submissions, and logs that the backup blocks new day partitions")
     func backup() async throws {
         try await Testbed.run { bed in
             // No day has a partition, except one old day whose partition the worker must drop.

@@ -8,7 +8,7 @@ import Testing
 extension EndToEnd {
     /// Two in-process brokers, one after the other, simulate a topic that was deleted and created again.
     @Test(
-        "a recreated submissions topic is read from its beginning, although no checkpoint can be written at first",
+        "workers read a recreated submissions topic from the beginning, even if they cannot write checkpoints at first",
         .onlyInProcessBroker,
         .disabled(if: ChaosFault.pending.contains(.databasePutBack), "the worker does not withstand it yet"))
     func newTopic() async throws {

@@ -12,7 +12,7 @@ struct NotificationHistoryTests {
     /// The number of purchases. Their notifications fill ten pages.
     private static let purchases = 200
 
-    @Test("after a worker's death the next worker reads the history's next page, and every purchase is granted")
+    @Test("if a worker dies while it reads the notification history, the next worker continues at the next page")
     func killed() async throws {
         try await ParkingBed.run(options: Self.app.configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)

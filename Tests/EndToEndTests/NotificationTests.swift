@@ -36,7 +36,7 @@ struct NotificationTests {
     }
 
     @Test(
-        "a worker killed after a refund's COMMIT or publication leaves one revocation with one event",
+        "if a worker dies after a refund's COMMIT or publication, the grant is revoked once, with one event",
         arguments: ["refunded", "refundPublished"])
     func killed(_ point: String) async throws {
         try await ParkingBed.run { bed in
@@ -66,7 +66,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("a refunded hold is listed as refunded, and its release ends in receipt.rejected cancelled")
+    @Test("if Apple refunds a held purchase, the list of holds shows the refund, and a release rejects the purchase")
     func held() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.roots)
@@ -91,7 +91,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("redrive publishes a notification's dead letter to the notifications topic, and the refund takes effect")
+    @Test("`dead-letters redrive` republishes a notification to the notifications topic, and the refund takes effect")
     func redriven() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.roots)
@@ -119,7 +119,7 @@ struct NotificationTests {
     }
 
     @Test(
-        "without a notifications topic the worker grants, logs the lack once, and reads the topic once it exists",
+        "without a notifications topic the worker grants and logs one warning, and reads the topic once it exists",
         .onlyInProcessBroker)
     func noTopic() async throws {
         try await ParkingBed.run { bed in
@@ -145,7 +145,7 @@ struct NotificationTests {
     }
 
     @Test(
-        "1,000 refund notifications, with a worker killed, yield one event per revision and leave every grant in force"
+        "after 1,000 refunds and reversals and a worker's death, each revision has one event, and every grant is valid"
     )
     func many() async throws {
         try await ParkingBed.run { bed in
@@ -180,7 +180,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("after a restore loses a refund, the worker reads the refund again and revokes the grant again")
+    @Test("if a restore of the database loses a refund, the worker reads the refund again and revokes the grant again")
     func fallback() async throws {
         let plan = Plan.genuine(count: 3, players: 3)
         try await Testbed.run { bed in
@@ -227,7 +227,7 @@ struct NotificationTests {
         #expect(Set(told.map(\.id)).count == Set(revisions).count)
     }
 
-    @Test("after a restore loses a refunded grant, the worker grants the purchase again and revokes the grant")
+    @Test("if a restore of the database loses a refunded grant, the worker makes the grant again and then revokes it")
     func lostGrant() async throws {
         let plan = Plan.genuine(count: 3, players: 3)
         // Apple answers slowly. So after the restore the worker reads the refund before it decides the submission

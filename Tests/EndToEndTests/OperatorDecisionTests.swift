@@ -12,7 +12,7 @@ struct OperatorDecisionTests {
         return ending.output + ending.errors
     }
 
-    @Test("a revocation by command is published once, a new submission is rejected, and reinstate ends the revocation")
+    @Test("`grants revoke` revokes once and rejects later submissions; `grants reinstate` makes the grant valid again")
     func revoke() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker()
@@ -36,7 +36,7 @@ struct OperatorDecisionTests {
         }
     }
 
-    @Test("an erased player's ids are in no table, and the player's purchase is granted to no other player")
+    @Test("`players erase` removes the player's ids from all tables, and no other player gets the player's purchase")
     func erase() async throws {
         try await ParkingBed.run { bed in
             let worker = try bed.startWorker()

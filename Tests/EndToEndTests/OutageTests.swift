@@ -10,7 +10,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "every submission is answered after ten seconds without PostgreSQL, a crash of the server, and cut connections",
+        "after an outage and a crash of PostgreSQL, and cut connections, the worker answers every submission correctly",
         .takesLong)
     func database() async throws {
         try await load(on: .ownServer, "PostgreSQL's outage") { bed, worker, feed in
@@ -44,7 +44,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("every submission is answered after two short outages of the broker", .onlyInProcessBroker)
+    @Test("after two short outages of the broker the worker answers every submission correctly", .onlyInProcessBroker)
     func broker() async throws {
         try await load("the broker's outage") { bed, _, feed in
             let broker = try #require(bed.parts.broker)
@@ -57,7 +57,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("every submission is answered correctly after ten seconds without Apple, for five kinds of outage")
+    @Test("after ten seconds without Apple, in five kinds of outage, the worker answers every submission correctly")
     func apple() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for outage in [SimulatedOutage.refuse, .hang, .reset, .http503, .html] {

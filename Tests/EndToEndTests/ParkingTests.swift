@@ -9,7 +9,9 @@ import Testing
 
 @Suite("Parking, end to end", .wholeSystem)
 struct ParkingTests {
-    @Test("a submission that Apple cannot answer is parked, outlives its worker, and is granted once Apple answers")
+    @Test(
+        "a worker parks a submission that Apple cannot answer; the next worker grants the purchase once Apple answers"
+    )
     func outlivesTheWorker() async throws {
         try await ParkingBed.run { bed in
             let receipt = ParkingBed.receipt("7001")
@@ -37,7 +39,8 @@ struct ParkingTests {
     }
 
     @Test(
-        "a parked submission that kills every worker is set aside, and granted after an operator's retry", .takesLong)
+        "workers stop trying a parked submission that kills workers, until an operator retries the submission",
+        .takesLong)
     func poison() async throws {
         try await ParkingBed.run { bed in
             let receipts = ["7051", "7052", "7053"].map { ParkingBed.receipt($0) }
@@ -100,7 +103,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a blocked app's submissions delay no other app's, and are answered once the credentials work")
+    @Test("while Apple refuses an app's shared secret, this app's submissions are parked, and delay no other purchases")
     func blockedApp() async throws {
         try await ParkingBed.run { bed in
             // The worker has fewer places than the blocked app has submissions.
@@ -130,7 +133,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("an operator lists parked submissions, retries one of them, and rejects another one once")
+    @Test("an operator lists, retries and rejects parked submissions by command, and PostgreSQL stores the changes")
     func commands() async throws {
         try await ParkingBed.run { bed in
             let receipts = ["7301", "7302"].map { ParkingBed.receipt($0) }
@@ -188,7 +191,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("reject of two players' common submission id fails and names the players; with --player it rejects one")
+    @Test("if parked submissions of two players share an id, `parked reject` needs --player to choose the submission")
     func sharedID() async throws {
         try await ParkingBed.run { bed in
             let receipts = ["7401", "7402"].map { ParkingBed.receipt($0) }

@@ -12,7 +12,9 @@ struct PartialOutageTests {
         "APPLE_MAX_CONCURRENCY": "256", "MAX_IN_FLIGHT": "2000",
     ]
 
-    @Test("while Apple answers some receipts with 21009, all other submissions are answered", arguments: [20, 40])
+    @Test(
+        "if Apple answers 21009 for 20 or 40 % of the receipts, the worker grants all other purchases",
+        arguments: [20, 40])
     func some(percent: Int) async throws {
         try await ParkingBed.run(latency: .fixed(50)) { bed in
             _ = try bed.startWorker(Self.defaults)
@@ -38,7 +40,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "120 players' receipts that always get 21005 are parked, and later players' purchases are granted",
+        "the worker parks 120 receipts that Apple always answers with 21005, and grants later players' purchases",
         .takesLong)
     func stuckPlayers() async throws {
         try await ParkingBed.run(latency: .fixed(50)) { bed in
@@ -61,7 +63,7 @@ struct PartialOutageTests {
 
     /// If the failing receipts kept their places, they would fill the window and open the circuit. Apple never gives a
     /// useful answer about them.
-    @Test("sixty receipts that Apple always answers with 21005 leave a window of 24 free for other players")
+    @Test("if Apple always answers 21005 for sixty receipts, a worker with 24 places still grants other purchases")
     func stuckWindow() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.defaults.merging(["MAX_IN_FLIGHT": "24"]) { $1 })
@@ -79,7 +81,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "once Apple's failing part recovers, forty parked submissions are granted within a minute", .takesLong)
+        "once Apple answers again, the worker grants forty parked submissions within a minute", .takesLong)
     func recovered() async throws {
         try await ParkingBed.run(latency: .fixed(20)) { bed in
             let settings = ["RETRY_PARK_AFTER_SECONDS": "1", "RETRY_MAX_DELAY_SECONDS": "300"]
@@ -101,7 +103,7 @@ struct PartialOutageTests {
         }
     }
 
-    @Test("unproven parked proofs stay within the fleet's bound; further submissions are rejected")
+    @Test("parked unproven proofs stay within PARKED_UNPROVEN_MEGABYTES, and the worker rejects further proofs")
     func fleetBound() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(["RETRY_PARK_AFTER_SECONDS": "0", "PARKED_UNPROVEN_MEGABYTES": "1"])
@@ -121,7 +123,7 @@ struct PartialOutageTests {
         }
     }
 
-    @Test("a player's 21st unproven proof to park is rejected, and granted if submitted again once there is room")
+    @Test("the worker parks 20 unproven proofs of a player and rejects one more, which is granted when submitted later")
     func tooManyWaiting() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(["RETRY_PARK_AFTER_SECONDS": "0"])

@@ -50,7 +50,9 @@ struct PoisonNotificationTests {
         return (deaths, worker)
     }
 
-    @Test("a notification on the topic that crashes the worker becomes the only dead letter", .takesLong)
+    @Test(
+        "of the notifications on the topic, only the notification that crashes workers becomes a dead letter",
+        .takesLong)
     func topic() async throws {
         try await ParkingBed.run(options: Self.app.configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)
@@ -78,7 +80,7 @@ struct PoisonNotificationTests {
         }
     }
 
-    @Test("a notification in Apple's history that crashes the worker becomes one dead letter, and the others are read")
+    @Test("a notification in Apple's history that crashes workers becomes one dead letter, and workers read the rest")
     func history() async throws {
         try await ParkingBed.run(options: Self.app.configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)

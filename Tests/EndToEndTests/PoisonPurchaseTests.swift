@@ -56,7 +56,7 @@ struct PoisonPurchaseTests {
                     appAppleID: 1_450_000_001, signedDateMilliseconds: now, transaction: claims)))
     }
 
-    @Test("an announced purchase that crashes the worker stays unclaimed until an operator's retry; others are granted")
+    @Test("an announced purchase that crashes workers stays unclaimed until an operator's retry, and delays no other")
     func announced() async throws {
         try await ParkingBed.run { bed in
             try await bed.importCatalog(
@@ -94,7 +94,9 @@ struct PoisonPurchaseTests {
         }
     }
 
-    @Test("a held purchase that crashes the worker stays held until an operator's release; other holds are granted")
+    @Test(
+        "a released hold that crashes workers stays held until its next release; the other released holds are granted"
+    )
     func held() async throws {
         try await ParkingBed.run { bed in
             let first = try bed.startWorker()

@@ -9,7 +9,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("a record that kills every worker becomes the only dead letter", .takesLong)
+    @Test("a record that kills every worker becomes a dead letter, and workers answer all other records", .takesLong)
     func poison() async throws {
         var plan = Plan.genuine(count: 400, players: 60)
         plan.addGenuine(9_999, player: "poisoner")
@@ -39,7 +39,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "a record that killed three workers in isolation is parked for a last try, and granted if that try succeeds",
+        "if three workers die with a record in isolation, a last try follows an hour later, and can grant the purchase",
         .takesLong)
     func innocentOfThreeDeaths() async throws {
         var plan = Plan()
@@ -69,7 +69,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "records whose workers are killed four times without progress are all answered, without a dead letter",
+        "if workers are killed four times without progress, the next worker answers all records, without a dead letter",
         .takesLong)
     func killedWithoutProgress() async throws {
         let plan = Plan.genuine(count: 120, players: 30)
@@ -95,7 +95,9 @@ extension EndToEnd {
         }
     }
 
-    @Test("a record whose workers are killed while it waits for its next try is not set aside", .takesLong)
+    @Test(
+        "if workers are killed while a record waits for its next try, the record does not become a dead letter",
+        .takesLong)
     func killedWhileItWaits() async throws {
         var plan = Plan()
         plan.addGenuine(1, player: "doubted", behaviour: [.status(21002).times(1_000_000)])
@@ -104,8 +106,8 @@ extension EndToEnd {
         let receipt = try #require(plan.records[0].receipt)
         try await Testbed.run(settings: ["RETRY_DOUBT_SECONDS": "20"]) { bed in
             try await bed.submit(plan.records)
-            // If these deaths counted, the seventh worker would set the record aside, after three deaths without
-            // isolation and three deaths in isolation.
+            // If these deaths counted, the seventh worker would make the record a dead letter, after three deaths
+            // without isolation and three deaths in isolation.
             for round in 0..<7 {
                 let before = bed.apple.requests(receiptData: receipt)
                 let worker = try bed.startWorker()
@@ -127,7 +129,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "purchases whose workers are killed nine times while Apple hangs are granted, without a dead letter",
+        "if nine workers are killed while Apple hangs, the next worker grants the purchases, without a dead letter",
         .takesLong)
     func killedWhileAppleIsSlow() async throws {
         let plan = Plan.genuine(count: 4, players: 4)
@@ -137,8 +139,8 @@ extension EndToEnd {
             try await bed.submit(plan.records)
             func asked() -> Int { receipts.reduce(0) { $0 + bed.apple.requests(receiptData: $1) } }
             // Three workers die with all records in flight. Each later worker dies with one record in isolation. Three
-            // such deaths would set the record aside. But these deaths do not count against the record, because the
-            // record waits for Apple.
+            // such deaths would make the record a dead letter. But these deaths do not count against the record,
+            // because the record waits for Apple.
             for round in 0..<9 {
                 let before = asked()
                 let worker = try bed.startWorker()

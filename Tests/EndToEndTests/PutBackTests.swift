@@ -9,7 +9,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "after a restore to an earlier state on the same timeline, the database gets all its grants again",
+        "after a restore of an earlier data directory on the same timeline, the worker makes all lost grants again",
         .disabled(if: ChaosFault.pending.contains(.databasePutBack), "the worker does not withstand it yet"),
         arguments: [true, false])
     func putBack(whileMoreComes: Bool) async throws {

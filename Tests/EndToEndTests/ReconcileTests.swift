@@ -3,7 +3,9 @@ import Postgres
 import Testing
 
 extension EndToEnd {
-    @Test("reconcile exits 0 if grants and sales report agree, and otherwise 1 with each difference or faulty line")
+    @Test(
+        "`reconcile` exits with 0 if grants and sales report agree, else with 1, naming each difference or faulty line"
+    )
     func reconciling() async throws {
         try await Testbed.run { bed in
             let entered = try await bed.query(

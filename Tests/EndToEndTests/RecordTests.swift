@@ -9,7 +9,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("signed submissions are granted; other records become unchanged dead letters with exact headers")
+    @Test("with signing keys set, signed submissions are granted, and other records become unchanged dead letters")
     func signedRecords() async throws {
         #expect(Murmur2.hash(Array("foobar".utf8)) == UInt32(bitPattern: -790_332_482), "Java's own test vector")
         let keys = ["first secret", String(repeating: "longer than a block of SHA-256 ", count: 4)]
@@ -91,7 +91,7 @@ extension EndToEnd {
         #expect(added.count == 5)
     }
 
-    @Test("a running worker grants a product that a new catalog adds")
+    @Test("after the import of a new catalog, a running worker grants purchases of an added product")
     func catalogChange() async throws {
         try await Testbed.run { bed in
             try bed.startWorker()

@@ -6,7 +6,7 @@ import Testing
 @testable import Demo
 
 /// Sends more refunds than a studio sees in a year, twice and out of order, on the topic and in Apple's history.
-@Suite("Thousands of refunds at once, end to end", .wholeSystem)
+@Suite("Many refunds in a short time, end to end", .wholeSystem)
 struct RefundStormTests {
     private static let app = ServerApp(bundleID: "com.example.storm", appleID: 1_450_000_044)
     private static let gems = "\(app.bundleID).gems"
@@ -45,9 +45,7 @@ struct RefundStormTests {
         return (bed.apple.notifications(from: first), kept)
     }
 
-    @Test(
-        "if refunds and reversals come twice and out of order, and a worker is killed, the grants match the store"
-    )
+    @Test("if refunds and reversals come twice, in any order, and a worker is killed, the grants match Apple's records")
     func storm() async throws {
         let purchases = TestScale.number("REFUND_STORM", or: 300)
         try await ParkingBed.run(options: Self.app.configure) { bed in

@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Kafka settings that only librdkafka refuses")
 struct RefusedClientTests {
-    @Test("if librdkafka refuses a setting, run, check, intake, outcomes and submit exit 78 and name the setting")
+    @Test("if librdkafka refuses a setting, `run`, `check`, `intake`, `outcomes` and `submit` exit with 78 and name it")
     func exitCodes() async throws {
         let services = [
             "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "DATABASE_URL": "postgresql://nobody:hush@127.0.0.1:1/none",

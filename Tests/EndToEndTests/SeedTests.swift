@@ -6,7 +6,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("every sample case has the outcome that it expects", .takesLong)
+    @Test("the worker answers every sample case with the outcomes that the case expects", .takesLong)
     func seeds() async throws {
         let cases = try SeedCase.loadAll(in: Seeds.directory)
         // The test counts requests. With a short time-out, a busy machine would repeat some requests.

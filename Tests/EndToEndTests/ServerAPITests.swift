@@ -58,7 +58,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "an unknown transaction is rejected at the eighth try, despite a worker's death, or granted once Apple knows it"
+            "workers reject an unknown transaction at the eighth try, despite a restart, or grant it once it is known"
         )
         func unknown() async throws {
             try await Testbed.run { bed in
@@ -89,7 +89,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "with an API key that Apple refuses, the app's submissions are parked; with the right key they are granted"
+            "if Apple refuses an app's API key, the app's submissions stay parked until the setting has the right key"
         )
         func wrongKey() async throws {
             let file = FileManager.default.temporaryDirectory.appendingPathComponent("key-\(UUID().uuidString).p8")

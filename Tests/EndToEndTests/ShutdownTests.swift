@@ -9,7 +9,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "if workers start and stop under load, each exits 0, and every submission is decided",
+        "if workers start and stop under load, every worker exits with 0, and every submission is decided correctly",
         arguments: [SIGTERM, SIGINT])
     func stopping(signal: Int32) async throws {
         let seed = UInt64.random(in: 1...999_999)
@@ -44,7 +44,7 @@ extension EndToEnd {
         case apple, database, broker
     }
 
-    @Test("a worker stopped while Apple, PostgreSQL or the broker is away exits 0 and loses no submission")
+    @Test("if Apple, PostgreSQL or the broker is down, a stopped worker exits with 0, and no submission is lost")
     func stoppingInTrouble() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for trouble in Trouble.allCases where trouble != .broker || !TestBroker.isReal {
@@ -91,7 +91,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker stopped while PostgreSQL is frozen exits 0 within half a minute and loses no submission")
+    @Test("if PostgreSQL is frozen, a stopped worker exits with 0 within half a minute, and no submission is lost")
     func stoppingWhileFrozen() async throws {
         let plan = TrafficGenerator.plan(seed: 11, count: 200)
         let settings = ["SHUTDOWN_GRACE_SECONDS": "4", "APPLE_MAX_CONCURRENCY": "16"]
@@ -115,7 +115,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "a worker stopped without a broker exits 0 within half a minute, although its session lasts a minute",
+        "without a broker a stopped worker exits with 0 within half a minute, although the session lasts a minute",
         .onlyInProcessBroker)
     func stoppingInGrace() async throws {
         let settings = [
@@ -135,7 +135,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a second signal ends a worker at once, and the next worker decides the submissions that were in flight")
+    @Test("a second signal ends a stopping worker immediately, and the next worker decides the submissions in flight")
     func stoppingTwice() async throws {
         let plan = Plan.genuine(count: 30, players: 10)
         try await Testbed.run(settings: ["SHUTDOWN_GRACE_SECONDS": "120"]) { bed in
@@ -156,7 +156,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker frozen beyond its session and woken again loses no submission and grants none twice")
+    @Test("if a worker is frozen past its Kafka session and then resumes, no submission is lost or granted twice")
     func frozen() async throws {
         let seed = UInt64.random(in: 1...999_999)
         print("frozen: seed \(seed)")

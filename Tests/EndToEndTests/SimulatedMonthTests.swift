@@ -57,7 +57,7 @@ struct SimulatedMonthTests {
     private static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
     @Test(
-        "paid purchases are granted to their players, and subscriptions get the store's state, despite killed workers",
+        "after a month with killed workers, every paid purchase is granted, and subscriptions match the App Store",
         .takesLong
     )
     func month() async throws {

@@ -17,7 +17,7 @@ extension EndToEnd {
         ("480000000000008", "repaired_base64_twice", { Base64.encode(Array($0.utf8)) }),
     ]
 
-    @Test("a spoilt proof that can be repaired is granted, with the repair in the event; `proof` says the same offline")
+    @Test("the worker repairs a carelessly encoded proof and names the repair in the event; `proof` agrees offline")
     func spoiltProofs() async throws {
         let settings = ["LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0", "NOTIFICATION_HISTORY_SECONDS": "0"]
         try await Testbed.run(settings: settings) { bed in
@@ -51,7 +51,7 @@ extension EndToEnd {
         try await examined()
     }
 
-    @Test("Apple decides about an iOS 6 receipt with an unreadable quantity or time; `proof` says so offline")
+    @Test("if an iOS 6 receipt has an unreadable quantity or time, the worker asks Apple; `proof` reports this offline")
     func unreadableTransactionReceipts() async throws {
         let unread = [
             "480000000000021": try unreadable("480000000000021", [(#""quantity" = "1""#, #""quantity" = "one""#)]),

@@ -6,7 +6,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("if subscriptions check cannot ask Apple, it exits 1, 78 or 69 by the cause, and leaves no lease")
+    @Test("if `subscriptions check` cannot ask Apple, it exits with 1, 78 or 69 by the cause, and leaves no lease")
     func subscriptionCheck() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("key-\(UUID().uuidString).p8")
         defer { try? FileManager.default.removeItem(at: file) }

@@ -5,7 +5,9 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("if the newest catalog is unreadable, running workers keep the previous one, and new workers wait")
+    @Test(
+        "if the newest catalog is unreadable, running workers keep the previous catalog, and new workers stay unready"
+    )
     func unreadableCatalog() async throws {
         try await Testbed.run { bed in
             let worker = try bed.startWorker()

@@ -18,7 +18,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "a DATABASE_URL that libpq cannot read ends every command with 78, and is not shown",
+        "if libpq cannot parse DATABASE_URL, commands exit with 78, name the setting, and show no password",
         arguments: [
             "postgresql://u:hush@127.0.0.1:1/db?sslmod=require", "postgresql://u:hush@h:99999/d",
             "postgresql://u:hush%zz@h/d", "postgresql://u:hush@127.0.0.1:1/d?sslmode=hush",
@@ -28,7 +28,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "an APPLE_CA_FILE without a certificate ends every command with 78",
+        "if APPLE_CA_FILE has no certificate, commands exit with 78 and name the setting",
         arguments: ["/dev/null", "/etc/hostname"])
     func noCertificates(path: String) async throws {
         try await expectFault(of: "APPLE_CA_FILE", path)

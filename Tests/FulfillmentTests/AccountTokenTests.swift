@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Account tokens that the ledger has learnt")
+@Suite("Account tokens that the ledger knows")
 struct AccountTokenTests {
     private func decision(
         _ id: StoreTransactionID, player: PlayerID, submitted: String? = Sample.token, told: String? = Sample.token,
@@ -27,8 +27,7 @@ struct AccountTokenTests {
         return (words.compactMap(\.self) + event.risk.map(\.rawValue)).joined(separator: " ")
     }
 
-    @Test(
-        "another player's purchase with the buyer's token is held and claimed for nobody, and the buyer is granted it")
+    @Test("a thief's submission with the buyer's token is held without an owner, and the buyer still gets the grant")
     func copied() {
         var view = LedgerView()
         #expect(settle(decision("1", player: "buyer"), in: &view) == "granted")
@@ -42,9 +41,7 @@ struct AccountTokenTests {
         #expect(settle(decision("1", player: "thief"), in: &view) == "rejected owned_by_other_player")
     }
 
-    @Test(
-        "an attacker who buys first with a victim's token cannot block or get the victim's purchases"
-    )
+    @Test("an attacker who buys first with a victim's account token can neither block nor get the victim's purchases")
     func firstComeAttacker() {
         var view = LedgerView()
         #expect(settle(decision("1", player: "attacker", account: "70"), in: &view) == "granted")
@@ -57,7 +54,7 @@ struct AccountTokenTests {
         #expect(settle(decision("4", player: "victim", account: "71"), in: &view) == "granted shared_token")
     }
 
-    @Test("purchases of two players with one token are disputed, unless both have Apple accounts that differ")
+    @Test("a purchase with another player's account token is held, unless the two players' known Apple accounts differ")
     func unknownAccount() {
         var view = LedgerView()
         #expect(settle(decision("1", player: "buyer"), in: &view) == "granted")
@@ -71,7 +68,7 @@ struct AccountTokenTests {
     }
 
     @Test(
-        "a dispute names the token's first player, and the ledger keeps a bounded number of Apple accounts for a token"
+        "a token dispute names the token's first player; the ledger stores a bounded number of Apple accounts per token"
     )
     func disputes() throws {
         var view = LedgerView()
@@ -91,9 +88,7 @@ struct AccountTokenTests {
         #expect(other.disputedTokens(in: other.settle(in: &view), view).isEmpty)
     }
 
-    @Test(
-        "if the app does not require tokens, a token of another player adds a risk signal and the purchase is granted"
-    )
+    @Test("if the app does not require tokens, a purchase with another player's token is granted with a risk signal")
     func signal() {
         var view = LedgerView()
         #expect(settle(decision("1", player: "a", use: .signals), in: &view) == "granted")
@@ -105,7 +100,7 @@ struct AccountTokenTests {
         #expect(settle(decision("7", player: "e", use: .none), in: &view) == "granted")
     }
 
-    @Test("a token is learnt only from a grant that has it in both the submission and the purchase")
+    @Test("the ledger links a token to a player only by a grant with the token in the submission and in the purchase")
     func learning() {
         let key = AccountTokenKey(bundleID: Sample.bundle, token: Sample.token)
         let others: [PendingDecision] = [
@@ -125,7 +120,8 @@ struct AccountTokenTests {
         #expect(view.tokens[key] == AccountTokenFacts(learntOf: "b", senders: ["a", "b"]))
     }
 
-    @Test("a token that six players submitted counts as a constant of the client and disputes no further purchase")
+    @Test(
+        "after six players submitted a token, the token counts as a constant of the client and causes no more disputes")
     func constant() {
         for (use, second) in [
             (AccountTokenUse.holds, "held ownership_disputed shared_token"), (.signals, "granted shared_token"),

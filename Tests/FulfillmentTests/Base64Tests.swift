@@ -10,7 +10,7 @@ import Testing
 struct Base64Tests {
     private func decode(_ text: String) -> [UInt8]? { Base64.decode(text.utf8) }
 
-    @Test("0 to 300 bytes decode and encode as Foundation decodes and encodes them")
+    @Test("the codec encodes and decodes 0 to 300 bytes as Foundation does")
     func againstFoundation() {
         var random = SeededRandom(seed: 1)
         for count in 0...300 {
@@ -38,13 +38,15 @@ struct Base64Tests {
         ("+/+/", [0xFB, 0xFF, 0xBF]), ("-_-_", [0xFB, 0xFF, 0xBF]), ("+_-/", [0xFB, 0xFF, 0xBF]), ("/w", [0xFF]),
     ]
 
-    @Test("text in either alphabet, padded or not, with white space anywhere, is decoded", arguments: accepted)
+    @Test(
+        "the decoder accepts the standard and the URL alphabet, with or without padding, and white space anywhere",
+        arguments: accepted)
     func accepts(text: String, bytes: [UInt8]) {
         #expect(decode(text) == bytes)
     }
 
     @Test(
-        "a foreign character, wrong padding or an impossible length is no base64",
+        "the decoder refuses a foreign character, wrong padding and an impossible length",
         arguments: [
             "A", "AAAAA", "=", "==", "====", "AA=", "AA===", "AAA==", "AAAA=", "AAAA==", "AA==AA", "AA=A", "A=AA",
             "=AAA",
@@ -55,7 +57,7 @@ struct Base64Tests {
         #expect(decode(text) == nil)
     }
 
-    @Test("a byte is accepted only if it is a digit, white space, or padding at the end")
+    @Test("the decoder accepts only base64 digits, white space, and padding at the end")
     func everyByte() {
         let digits = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_".utf8)
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
@@ -70,7 +72,7 @@ struct Base64Tests {
         }
     }
 
-    @Test("base64 for Apple is rewritten to the standard form, and left as it is if it is standard")
+    @Test("base64 for Apple is rewritten to the standard form, unless the text already has the standard form")
     func standardForm() throws {
         for text in ["QUJD", "QUI=", "QQ==", "+/+/", ""] {
             #expect(Base64.standard(text, decoded: try #require(decode(text))) == text)
@@ -84,7 +86,7 @@ struct Base64Tests {
         }
     }
 
-    @Test("the standard form requires padding and the standard alphabet, and allows white space")
+    @Test("the strict decoder requires padding and the standard alphabet, and allows white space")
     func paddedForm() {
         for (text, bytes) in [
             ("", []), ("QQ==", [65]), ("QUI=", [65, 66]), ("QU\r\nJD +/ +/ ", [65, 66, 67, 251, 255, 191]),
@@ -96,7 +98,7 @@ struct Base64Tests {
         }
     }
 
-    @Test("bytes encoded for a URL have the URL alphabet and no padding, and decode to the same bytes")
+    @Test("the URL encoder writes the URL alphabet without padding, and the result decodes to the same bytes")
     func urlForm() {
         #expect(Base64.encodeURL([251, 255, 191, 65]) == "-_-_QQ")
         for count in 0..<50 {

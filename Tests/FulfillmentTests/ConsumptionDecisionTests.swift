@@ -118,12 +118,14 @@ struct ConsumptionDecisionTests {
             decision: .end(.notConfigured)),
     ]
 
-    @Test("the answer follows from the purchase's state, the game's report and the catalog", arguments: cases)
+    @Test(
+        "the consumption decision follows from the purchase's delivery, the game's report and the catalog",
+        arguments: cases)
     func table(_ one: Case) {
         #expect(one.leased.decision(under: one.catalog, at: Self.soon) == one.decision)
     }
 
-    @Test("a refund request is answered for twelve hours after Apple signed the request")
+    @Test("receiptd answers a refund request only within twelve hours after Apple signed the request")
     func end() {
         let end = Self.signedAt.milliseconds + 12 * 3_600_000
         let leased = Self.leased()
@@ -134,9 +136,7 @@ struct ConsumptionDecisionTests {
         #expect(unknown.decision(under: Self.catalog(), at: Timestamp(milliseconds: end)) == .end(.notInLedger))
     }
 
-    @Test(
-        "the refund.requested event has exactly the contract's members, and its id does not depend on the product kind"
-    )
+    @Test("the `refund.requested` event has exactly the contract's members, and an id that ignores the product kind")
     func event() throws {
         let request = Self.leased().request
         let event = OutcomeEvent.refundRequested(request, by: "player-1", at: Self.soon)
@@ -177,7 +177,7 @@ struct ConsumptionReportTests {
         return report.content
     }
 
-    @Test("a report is read member by member, and an absent or null member is left unset")
+    @Test("the decoder reads each member of a report, and leaves an absent or null member unset")
     func read() {
         #expect(content("") == ConsumptionReport.Content())
         #expect(content(#","consumption_percentage":null"#) == ConsumptionReport.Content())
@@ -193,7 +193,7 @@ struct ConsumptionReportTests {
             #","consumption_percentage":100001"#, #","consumption_percentage":-1"#, #","consumption_percentage":0.5"#,
             #","consumption_percentage":"50""#, #","refund_preference":"GRANT_FULL""#, #","refund_preference":1"#,
             #","customer_consented":"true""#,
-            // These members do not belong in this topic, or stand twice in the record.
+            // These members do not belong in this topic, or occur twice in the record.
             #","more":[1]"#, #","player_id":"p""#, #","bundle_id":"com.example.game""#,
         ])
     func wrong(_ members: String) {
@@ -214,7 +214,7 @@ struct ConsumptionReportTests {
         }
     }
 
-    @Test("if signing keys are set, a report is accepted only with a signature made for its record key and record kind")
+    @Test("if signing keys are set, the decoder accepts a report only with a signature for the record's key and kind")
     func signed() throws {
         let text = #"{"transaction_id":"1000","bundle_id":"com.example.game"}"#
         let signature = RecordSignature(keys: ["secret"], of: .consumption)

@@ -13,7 +13,9 @@ struct DailyLimitTests {
             verdict: .grant(payload: nil), dailyLimit: 2)
     }
 
-    @Test("of three purchases with a daily limit of two, the third is held and claimed for its player")
+    @Test(
+        "if a player buys three times under a daily limit of two, the third purchase is held and claimed for the player"
+    )
     func pastTheLimit() {
         var view = LedgerView()
         let three = ["1", "2", "3"].map { limited($0) }
@@ -26,7 +28,7 @@ struct DailyLimitTests {
         #expect(theirs.answer?.reason == .ownedByOtherPlayer)
     }
 
-    @Test("each player, product and UTC day counts separately, and purchases from before the batch count too")
+    @Test("the daily limit counts per player, product and UTC day, and counts purchases from before the batch")
     func countedApart() {
         let decision = Sample.decision(.each([limited("1")]))
         var view = LedgerView(dailyCounts: [decision.dailyCount(of: Sample.purchase("1")): 2])
@@ -44,7 +46,7 @@ struct DailyLimitTests {
         #expect(granted == [1, 1, 0])
     }
 
-    @Test("a repeated submission gets its grant event again, and its purchase counts once against the limit")
+    @Test("a repeated submission gets the same grant event, and its purchase counts once against the daily limit")
     func reissued() {
         var view = LedgerView()
         let decision = Sample.decision(.each([limited("1")]))
@@ -86,7 +88,7 @@ struct OwnershipDisputeTests {
 
     private let owner = Sample.submission("second", player: "player-1", token: Sample.token)
 
-    @Test("a player with the purchase's token is held if a player without it has the grant, until an operator refuses")
+    @Test("if a player without the token has the grant, the token owner's submission is held until an operator refuses")
     func disputed() {
         var view = view(winnerToken: nil)
         let settlement = Sample.decision(.each([bound]), submission: owner).settle(in: &view)
@@ -107,8 +109,7 @@ struct OwnershipDisputeTests {
     }
 
     @Test(
-        "there is no dispute if the granted player had the token or was refunded, or if the second player has no token"
-    )
+        "no dispute starts if the granted player sent the token or was refunded, or if the second player sent no token")
     func undisputed() {
         var withToken = view(winnerToken: Sample.token)
         #expect(

@@ -29,7 +29,7 @@ struct DeadLetterTests {
         #expect(letter(Array(text.utf8))?.sender == nil)
     }
 
-    @Test("invalid UTF-8 in a known field, an unknown field, a name or after the object is a malformed message")
+    @Test("a record with invalid UTF-8 in a field, in a field's name or after the object is a malformed message")
     func invalidUTF8() {
         for (before, after) in [(#"{"player_id":""#, #""}"#), (#"{"x":""#, #""}"#), (#"{""#, #"":1}"#), ("{}", "")] {
             #expect(letter(Array(before.utf8) + [0xFF] + Array(after.utf8))?.reason == .malformedMessage)
@@ -51,7 +51,7 @@ struct DeadLetterTests {
     }
 
     @Test(
-        "a record that is too large is a dead letter for its size, whatever other fault it has",
+        "a record larger than 1 MiB is a dead letter for its size, even if the record is also malformed",
         arguments: ["x", "[", "[]", "{}", "1", "\u{0}"])
     func tooLargeAndMalformed(text: String) {
         let found = letter(Array(text.utf8) + [UInt8](repeating: 0x20, count: 1_048_576))
@@ -59,7 +59,7 @@ struct DeadLetterTests {
         #expect(found?.sender == nil)
     }
 
-    @Test("a record nested 100,000 deep is a malformed message whose sender is read")
+    @Test("a record with 100,000 nested arrays is a malformed message, and the dead letter still names the sender")
     func deep() {
         let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
         for record in [plain.with("deep", deep), plain.with("product_id", deep)] {
@@ -70,9 +70,7 @@ struct DeadLetterTests {
         #expect(plain.with("player_id", deep).deadLetter?.sender == nil)
     }
 
-    @Test(
-        "a dead letter has its sender's readable fields, or no sender without a valid submission_id and player_id"
-    )
+    @Test("a dead letter has a sender only if submission_id and player_id are valid, and omits other unreadable fields")
     func sender() {
         let broken = plain.with("app_account_token", #""x""#)
         #expect(broken.deadLetter?.sender == SampleRecord.sender)
@@ -86,7 +84,7 @@ struct DeadLetterTests {
     }
 
     @Test(
-        "a dead letter has no sender if its record repeats submission_id or player_id; it omits other repeated fields")
+        "a dead letter has no sender if the record repeats submission_id or player_id, and omits other repeated fields")
     func repeatedSender() {
         #expect(plain.adding("player_id", #""player-2""#).deadLetter?.sender == nil)
         #expect(plain.adding("submission_id", #""submission-2""#).deadLetter?.sender == nil)
@@ -98,7 +96,7 @@ struct DeadLetterTests {
         #expect(plain.adding("bundle_id", #""other""#).deadLetter?.sender?.bundleID == nil)
     }
 
-    @Test("no detail of a dead letter repeats the record's content")
+    @Test("a dead letter's detail repeats no content of the record")
     func detailHoldsNoContent() {
         let secret = "s3cret"
         for field in SubmissionFields.Name.allCases {

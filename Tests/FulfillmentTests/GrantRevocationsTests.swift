@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("The state of a grant")
+@Suite("Revocations of a grant")
 struct GrantRevocationsTests {
     /// A step of Apple or of an operator on a grant of ten units. The last value is the number of revoked units that
     /// the event reports: 0 if the grant is whole again, nil if the step makes no event.
@@ -19,7 +19,7 @@ struct GrantRevocationsTests {
     }
 
     @Test(
-        "Apple and an operator each undo only their own revocation, and only a changed state makes an event",
+        "Apple's reversal undoes only Apple's revocation, and an operator's reinstatement only the operator's",
         arguments: [
             ("Apple alone", [.refund(nil, 10), .refund(nil, nil), .reversal(0), .reversal(nil), .refund(nil, 10)]),
             ("an operator alone", [.revoke(10), .revoke(nil), .reinstate(0), .reinstate(nil), .revoke(10)]),
@@ -69,7 +69,7 @@ struct GrantRevocationsTests {
         }
     }
 
-    @Test("revoked units are the percentage of the quantity, rounded to the nearest, at least one and at most all")
+    @Test("the revoked units are the revoked percentage of the quantity, rounded, at least one unit and at most all")
     func units() {
         for (quantity, part, units): (Int32, Int32?, Int32) in [
             (1, nil, 1), (1, 1, 1), (3, 33_333, 1), (3, 50_000, 2), (3, 49_999, 1), (10, 12_000, 1), (10, 99_999, 10),
@@ -80,7 +80,7 @@ struct GrantRevocationsTests {
         }
     }
 
-    @Test("Apple's full revocation gives the reason, else the operator's; the earlier revocation gives the time")
+    @Test("if Apple and an operator both revoke, Apple's full revocation gives the reason, and the earlier date counts")
     func reasons() {
         var revocations = GrantRevocations(
             apple: GrantRevocations.Revocation(at: Self.at(5), reason: .refund, milliPercent: 30_000))

@@ -27,7 +27,7 @@ struct HoldDecisionTests {
         ).settle(in: &view)
     }
 
-    @Test("a released hold is granted to its submission, and the event lists only the held transaction")
+    @Test("a released hold is granted for its submission, and the grant event lists only the held transaction")
     func granted() throws {
         let hold = hold(waived: [.unknownProduct])
         var view = LedgerView(
@@ -44,7 +44,8 @@ struct HoldDecisionTests {
         #expect(settle(.each([Sample.judged(Sample.purchase())]), hold, in: &view).reason == .alreadyGranted)
     }
 
-    @Test("a period whose transaction still cannot be read stays held, though its hold already claims the period")
+    @Test(
+        "if a held period's transaction is still unreadable, the period stays held, though the hold claims the period")
     func heldPeriod() throws {
         var purchase = Sample.purchase()
         purchase.webOrderLineItemID = "777"
@@ -61,7 +62,7 @@ struct HoldDecisionTests {
         #expect(decision.settle(in: &view) == .held(.unreadableTransaction))
     }
 
-    @Test("a rejection of the held transaction or of its whole submission ends the hold, with the hold's own event id")
+    @Test("a rejection of the held transaction or of the whole submission ends the hold, under the hold's own event id")
     func rejected() {
         let table: [(Verdict, Reason)] = [
             (.whole(.refusedByOperator, []), .refusedByOperator), (.whole(.sandboxNotAllowed, []), .sandboxNotAllowed),
@@ -83,7 +84,7 @@ struct HoldDecisionTests {
         }
     }
 
-    @Test("the event that ends a hold has the code of its cause: token missing, other app, or repaired blanks")
+    @Test("the event that ends a hold has the detail code of its cause, such as token_missing or repaired_blanks")
     func causes() throws {
         var theirs = Sample.purchase()
         theirs.appAccountToken = Sample.token
@@ -106,7 +107,7 @@ struct HoldDecisionTests {
         #expect(grant.event.member("detail_code")?.string == "repaired_blanks")
     }
 
-    @Test("a released hold is rejected if another player has the grant or the claim, or its own player has the grant")
+    @Test("a hold ends as rejected if another player has the grant or the claim, or if the hold's player has the grant")
     func ownership() {
         var granted = LedgerView(grants: [
             "1000": LedgerView.Grant(player: "player-2", submission: nil, isRevoked: false, event: nil)
@@ -121,7 +122,7 @@ struct HoldDecisionTests {
         #expect(settle(verdict, hold(), in: &own).reason == .alreadyGranted)
     }
 
-    @Test("a released hold does not end if another rule holds the purchase or Apple's answer lacks its transaction")
+    @Test("a hold does not end if another rule holds the purchase, or if Apple's answer lacks the held transaction")
     func waitsOn() {
         var view = LedgerView()
         let retired = Verdict.each([Sample.judged(Sample.purchase(), .consumable, .hold(.retiredProduct))])
@@ -133,7 +134,8 @@ struct HoldDecisionTests {
         #expect(view.grants.isEmpty)
     }
 
-    @Test("a hold whose original transaction Apple now reports differently is settled by the claim of the new original")
+    @Test(
+        "if Apple now reports another original transaction, the claim on the new original transaction decides the hold")
     func anotherOriginal() {
         let verdict = Verdict.each([Sample.judged(Sample.purchase(original: "900"), .autoRenewableSubscription)])
         let own = LedgerView.Claim(player: "player-1")
@@ -146,7 +148,8 @@ struct HoldDecisionTests {
         #expect(settle(verdict, hold(waived: [.unknownProduct]), in: &theirs).reason == .ownedByOtherPlayer)
     }
 
-    @Test("a dispute stays held until an operator releases it, and is then rejected if another player has the grant")
+    @Test(
+        "a disputed purchase stays held until an operator's release, then is rejected if another player has the grant")
     func dispute() {
         var purchase = Sample.purchase()
         purchase.appAccountToken = Sample.token
@@ -160,7 +163,7 @@ struct HoldDecisionTests {
         #expect(settle(verdict, released, in: &view).reason == .ownedByOtherPlayer)
     }
 
-    @Test("if an operator waives a reason, this reason no longer holds a purchase, and every other reason still does")
+    @Test("a waived reason no longer holds a purchase; every other reason still holds the purchase")
     func waived() {
         var retired = Product(id: Sample.product, kind: .consumable)
         retired.isRetired = true
@@ -215,7 +218,7 @@ struct HoldDecisionTests {
         #expect(hold(.dailyLimit, dailyCount: 3).outlook(under: catalog([known]), now: Sample.recordTime) == .mayEnd)
     }
 
-    @Test("the event of a grant that ends a hold has the hold's risk signals")
+    @Test("if a hold ends with a grant, the grant event has the hold's risk signals")
     func signals() {
         let submission = Sample.submission()
         let hold = LeasedHold(
@@ -233,7 +236,7 @@ struct HoldDecisionTests {
         #expect(grant.event.member("risk")?.array?.compactMap(\.string) == ["shared_device", "small_purchases"])
     }
 
-    @Test("a hold for another player's token is granted if an operator waives the dispute, and stays held otherwise")
+    @Test("a hold because of another player's account token is granted only if an operator waives the dispute")
     func disputedToken() {
         let submission = Sample.submission(token: Sample.token)
         var purchase = Sample.purchase()

@@ -16,7 +16,7 @@ struct IdentifierTests {
         #expect([composed: 1, decomposed: 2][composed] == 1)
     }
 
-    @Test("identifiers of equal bytes are equal however their text was built, and length, case and blanks count")
+    @Test("identifiers with equal bytes are equal, however built; length, case and blanks make a difference")
     func equality() {
         let written: Identifier = "player-漢-a-rather-long-name"
         let built = Identifier(String(decoding: Array("player-漢-a-rather-long-name".utf8), as: UTF8.self))

@@ -6,7 +6,7 @@ import Testing
 @testable import Encodings
 @testable import Fulfillment
 
-@Suite("JSON reading, compared with Foundation's")
+@Suite("The JSON parser, compared with Foundation")
 struct JSONParserOracleTests {
     static let edgeCases: [String] = [
         "{}", "[]", "null", "true", "false", "0", "-0", "1", "-1", "1.5", "1e3", "1E+3", "1e-3", "\"\"", " {} ",
@@ -23,12 +23,12 @@ struct JSONParserOracleTests {
         "{\"\":\"\"}", "[\"\\u0000\"]", "[0.1e-7,123456789012345678]", "[-0.0]", "[\"\\uDBFF\\uDFFF\"]", "fals e",
     ]
 
-    @Test("an edge case is accepted or refused as by Foundation, and gives the same value", arguments: edgeCases)
+    @Test("the parser accepts or refuses an edge case as Foundation does, with the same value", arguments: edgeCases)
     func edgeCase(text: String) {
         expectAgreement(Array(text.utf8), "\(text.debugDescription)")
     }
 
-    @Test("a random document gives the same value as in Foundation", arguments: 0..<20 as Range<UInt64>)
+    @Test("the parser reads a random document to the same value as Foundation", arguments: 0..<20 as Range<UInt64>)
     func randomDocuments(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for round in 0..<150 {
@@ -38,7 +38,7 @@ struct JSONParserOracleTests {
         }
     }
 
-    @Test("a mutated document is accepted or refused as by Foundation", arguments: 100..<120 as Range<UInt64>)
+    @Test("the parser accepts or refuses a mutated document as Foundation does", arguments: 100..<120 as Range<UInt64>)
     func mutations(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for round in 0..<250 {
@@ -49,7 +49,7 @@ struct JSONParserOracleTests {
     }
 
     @Test(
-        "a parse that keeps only some member names gives the full parse's value without the other members",
+        "a parse limited to some member names gives the full value without the other members",
         arguments: 200..<220 as Range<UInt64>)
     func keptMembers(seed: UInt64) {
         var random = SeededRandom(seed: seed)

@@ -5,7 +5,7 @@ import Testing
 @testable import Encodings
 @testable import Fulfillment
 
-@Suite("JSON writing")
+@Suite("The JSON writer")
 struct JSONWriterTests {
     private func written(_ text: String) -> [UInt8] {
         var json = JSONWriter()
@@ -13,7 +13,7 @@ struct JSONWriterTests {
         return json.bytes
     }
 
-    @Test("every character up to U+02FF is read back as it was written, alone and between others")
+    @Test("every character up to U+02FF survives a round trip through the writer and the parser")
     func roundTrip() throws {
         for code in UInt32(0)..<0x300 {
             let scalar = try #require(Unicode.Scalar(code))
@@ -25,7 +25,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("every control character is escaped")
+    @Test("the writer escapes every control character")
     func controlCharactersAreEscaped() throws {
         for code in Array(UInt32(0)..<0x20) + Array(UInt32(0x7F)..<0xA0) {
             let scalar = try #require(Unicode.Scalar(code))
@@ -36,7 +36,7 @@ struct JSONWriterTests {
         #expect(written("\n\r\t\"\\/") == Array(#""\n\r\t\"\\/""#.utf8))
     }
 
-    @Test("commas are between members and elements and nowhere else")
+    @Test("the writer puts commas between members and between elements, and nowhere else")
     func commas() {
         var json = JSONWriter()
         json.beginObject()
@@ -61,7 +61,7 @@ struct JSONWriterTests {
                 == #"{"a":"1","c":[-2,true,null,{},[],{"x":1}],"d\n":9223372036854775807}"#)
     }
 
-    @Test("a value that is read and written again gives the same value", arguments: 0..<10 as Range<UInt64>)
+    @Test("a random value survives a round trip through the writer and the parser", arguments: 0..<10 as Range<UInt64>)
     func valueRoundTrip(seed: UInt64) throws {
         var document = RandomJSON(random: SeededRandom(seed: seed))
         for round in 0..<100 {

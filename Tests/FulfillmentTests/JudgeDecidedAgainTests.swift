@@ -7,7 +7,7 @@ struct JudgeDecidedAgainTests {
     typealias Case = JudgePurchaseTests.Case
 
     @Test(
-        "a purchase that is decided again is granted despite a refund or an upgrade, unless it has another fault too",
+        "on a second decision, the judge ignores a refund or an upgrade, unless the purchase has another fault",
         arguments: [Reason.cancelled, .upgraded])
     func decidedAgain(reason: Reason) throws {
         let order = JudgePurchaseTests.faults.map(\.verdict)

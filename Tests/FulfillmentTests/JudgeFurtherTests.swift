@@ -50,7 +50,7 @@ struct JudgeFurtherTests {
         return judged.map(\.verdict)
     }
 
-    @Test("refund_check looks up each consumable of a receipt that is more than an hour old")
+    @Test("with refund_check, the judge looks up the consumables of a receipt that are older than an hour")
     func refunds() {
         let receipt = Self.receipt([Self.old("1"), Self.old("2"), Sample.purchase("3")])
         #expect(judge(receipt) == .needs(.transactions(["1", "2"], in: .production)))
@@ -60,7 +60,7 @@ struct JudgeFurtherTests {
         #expect(judge(Self.receipt([pastIt])) == .needs(.transactions(["5"], in: .production)))
     }
 
-    @Test("refund_check looks up nothing if off or without the API, and never other kinds, held purchases or bare ids")
+    @Test("the judge looks up a purchase only with refund_check and API, and only a grantable consumable of a receipt")
     func noLookUp() {
         #expect(verdicts(judge(Self.receipt(), app: Self.app)) == [.grant(payload: nil)])
         var withoutAPI = Self.checking
@@ -77,7 +77,7 @@ struct JudgeFurtherTests {
         #expect(verdicts(judge(Self.receipt([bound]), bareID)) == [.grant(payload: nil)])
     }
 
-    @Test("Apple's answer decides about a looked-up purchase, or the receipt if Apple does not know the purchase")
+    @Test("Apple's answer decides a looked-up purchase; if Apple does not know the purchase, the receipt decides")
     func lookedUp() {
         let receipt = Self.receipt([Self.old("1"), Self.old("2"), Self.old("3"), Self.old("4")])
         var further = FurtherAnswers(settled: ["4"])
@@ -98,7 +98,7 @@ struct JudgeFurtherTests {
         #expect(remembered.settled == ["3", "4"] && remembered.told == [priced])
     }
 
-    @Test("a looked-up purchase keeps the receipt's time of the first purchase, if Apple's answer gives none")
+    @Test("if Apple's answer has no original purchase time, a looked-up purchase keeps the time from the receipt")
     func lookedUpCopy() {
         var copy = Sample.purchase("2", original: "1")
         copy.originalPurchasedAt = Sample.purchaseTime.adding(milliseconds: -1)
@@ -114,7 +114,8 @@ struct JudgeFurtherTests {
         #expect(Self.receipt([copy]).completed(by: further, adding: []).purchases == [told])
     }
 
-    @Test("before product_mismatch, the account's history is requested, if there is an API and a dated receipt")
+    @Test(
+        "before product_mismatch, the judge requests the account's history if the API is set and the receipt is dated")
     func history() {
         let submission = Sample.submission(productID: Self.missing)
         // The window begins an hour before the receipt, which Apple made an hour ago.
@@ -181,7 +182,7 @@ struct JudgeFurtherTests {
     ]
 
     @Test(
-        "a purchase from the history counts only within bounds of time, ownership, token, app and environment",
+        "the judge counts a purchase from the history only if time, ownership, token, app and environment fit",
         arguments: bounds)
     func withinBounds(bound: Bound) {
         var told = Self.told(Sample.purchase("2000", product: Self.missing))
@@ -200,7 +201,7 @@ struct JudgeFurtherTests {
         if case .whole(let reason, _) = verdict { #expect(!bound.counts && reason == .productMismatch) }
     }
 
-    @Test("a purchase with a token in the history does not count for a submission without a token")
+    @Test("a purchase with an account token in the history does not count for a submission without a token")
     func unboundSubmission() {
         var told = Self.told(Sample.purchase("2000", product: Self.missing))
         told.purchase.appAccountToken = Sample.token
@@ -213,7 +214,7 @@ struct JudgeFurtherTests {
                 == .decided(.whole(.productMismatch, receipt.purchases)))
     }
 
-    @Test("purchases from the history are judged by the same rules and not looked up again")
+    @Test("the judge applies the same rules to purchases from the history, and looks up none of them again")
     func judgedFromHistory() {
         var refunded = Self.told(Sample.purchase("2000", product: Self.missing, after: -Self.hour))
         refunded.purchase.cancelledAt = Sample.recordTime
@@ -224,7 +225,7 @@ struct JudgeFurtherTests {
         #expect(verdicts(judgement) == [.grant(payload: nil), .reject(.cancelled), .grant(payload: nil)])
     }
 
-    @Test("the memory of one submission's look-ups is bounded")
+    @Test("the judge remembers a bounded number of look-ups for a submission")
     func remembered() {
         let ids = (0..<RememberedLookUps.maximum + 5).map { StoreTransactionID(String($0)) }
         var further = FurtherAnswers(settled: Set(ids.dropLast(6)))

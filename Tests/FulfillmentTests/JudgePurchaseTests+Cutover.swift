@@ -24,7 +24,7 @@ extension JudgePurchaseTests {
     }
 
     @Test(
-        "a restored copy counts by the earlier of its own date and the first purchase's, if Apple gives that",
+        "the judge compares the earlier of a restored purchase's own date and original date with the cutover",
         arguments: [(-1, true), (0, false), (1, false), (nil, false)] as [(Int64?, Bool)])
     func restoredCopy(milliseconds: Int64?, isHeld: Bool) {
         let verdict = isHeld ? JudgedPurchase.Verdict.hold(.beforeCutover) : .grant(payload: nil)
@@ -41,7 +41,7 @@ extension JudgePurchaseTests {
         #expect(early.verdict == .hold(.unreadableTransaction))
     }
 
-    @Test("a later period of a subscription, and a transaction that is its own original, count by their own date")
+    @Test("for a later period or an original transaction, the judge compares only the purchase date with the cutover")
     func laterPeriod() {
         let marks: [(inout Case) -> Void] = [
             { $0.purchase.expiresAt = Sample.recordTime.adding(milliseconds: 1) },

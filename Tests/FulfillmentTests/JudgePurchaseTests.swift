@@ -69,7 +69,7 @@ struct JudgePurchaseTests {
         },
     ]
 
-    @Test("each single fault gives its reason", arguments: faults)
+    @Test("a purchase with a single fault gets the reason for this fault", arguments: faults)
     func alone(fault: Fault) {
         var plain = Case()
         #expect(plain.verdict == .grant(payload: nil))
@@ -78,7 +78,7 @@ struct JudgePurchaseTests {
     }
 
     @Test(
-        "of any two faults, the reason is that of the fault that comes first in the contract's order",
+        "a purchase with two faults gets the reason that comes first in the contract's order",
         arguments: faults.indices)
     func precedence(index: Int) {
         let earlier = Self.faults[index]
@@ -107,7 +107,9 @@ struct JudgePurchaseTests {
         (.require, Sample.otherToken, Sample.token, .reject(.bindingMismatch)),
     ]
 
-    @Test("tokens are compared if both are present, and required if the app says so", arguments: tokensCases)
+    @Test(
+        "the judge compares the account tokens if both are present, and needs both if the policy is `require`",
+        arguments: tokensCases)
     func tokens(
         policy: AppPolicy.AccountTokenPolicy, submitted: String?, told: String?, verdict: JudgedPurchase.Verdict
     ) {
@@ -119,7 +121,7 @@ struct JudgePurchaseTests {
     }
 
     @Test(
-        "a bare transaction id is granted only if the submission and the purchase have the same token",
+        "a bare transaction id is granted only if the submission and the purchase have the same account token",
         arguments: tokensCases)
     func bareID(
         policy: AppPolicy.AccountTokenPolicy, submitted: String?, told: String?, verdict: JudgedPurchase.Verdict
@@ -133,7 +135,7 @@ struct JudgePurchaseTests {
     }
 
     @Test(
-        "a signed transaction that is not proven is granted only if submission and purchase have the same token",
+        "an unproven signed transaction is granted only if the submission and the purchase have the same account token",
         arguments: tokensCases)
     func unprovenTransaction(
         policy: AppPolicy.AccountTokenPolicy, submitted: String?, told: String?, verdict: JudgedPurchase.Verdict
@@ -149,7 +151,7 @@ struct JudgePurchaseTests {
         #expect(bent.verdict == verdict)
     }
 
-    @Test("a token submitted in upper case is the same token")
+    @Test("an account token submitted in upper case equals the purchase's token in lower case")
     func upperCaseToken() {
         var bent = Case()
         let record = SampleRecord().with("app_account_token", "\"\(Sample.token.uppercased())\"")
@@ -159,7 +161,7 @@ struct JudgePurchaseTests {
     }
 
     @Test(
-        "a subscription period is over at the instant of its expiry",
+        "a subscription period counts as expired from the millisecond of its expiry date",
         arguments: [(-1, true), (0, true), (1, false)] as [(Int64, Bool)])
     func expiry(milliseconds: Int64, isOver: Bool) {
         var bent = Case()
@@ -167,7 +169,7 @@ struct JudgePurchaseTests {
         #expect(bent.verdict == (isOver ? .reject(.subscriptionExpired) : .grant(payload: nil)))
     }
 
-    @Test("status 21006, given three times, rejects a purchase as expired though its date is in the future")
+    @Test("status 21006, given three times, rejects a purchase as expired, even if the expiry date is in the future")
     func expiredReceipt() {
         var bent = Case()
         bent.isExpiredSubscription = true
@@ -180,7 +182,7 @@ struct JudgePurchaseTests {
         }
     }
 
-    @Test("status 21006 is believed at once if the period's date is past or another rule rejects the purchase")
+    @Test("the judge believes the first status 21006 if the expiry date is past or another rule rejects the purchase")
     func undoubtedExpiry() {
         var bent = Case()
         bent.isExpiredSubscription = true
@@ -216,7 +218,7 @@ struct JudgePurchaseTests {
     ]
 
     @Test(
-        "the currency that Apple names comes before the client's, and a purchase without a currency is admitted",
+        "Apple's currency overrides the client's currency, and a purchase without a currency is admitted",
         arguments: currencyCases)
     func currency(admitted: Set<String>?, told: String?, submitted: String?, isAdmitted: Bool) {
         var bent = Case()
@@ -234,7 +236,7 @@ struct JudgePurchaseTests {
         #expect(bent.verdict == .grant(payload: nil))
     }
 
-    @Test("a known type that is not the catalog's kind holds the purchase, unless an operator waives kind_mismatch")
+    @Test("a purchase type other than the catalog's kind holds the purchase, unless an operator waives kind_mismatch")
     func kinds() {
         var bent = Case()
         for type in [nil, PurchaseType.known(.consumable)] {
@@ -252,7 +254,7 @@ struct JudgePurchaseTests {
         #expect(released.judged(bent.purchase, in: Sample.receipt([bent.purchase])).verdict == .grant(payload: nil))
     }
 
-    @Test("a record with a timestamp in the future is judged as of now")
+    @Test("the judge treats a record timestamp in the future as the present time")
     func future() {
         var purchase = Sample.purchase()
         purchase.expiresAt = Sample.recordTime.adding(milliseconds: 1_000)
@@ -268,9 +270,7 @@ struct JudgePurchaseTests {
         #expect(verdict(at: 0, now: 86_400_000) == .grant(payload: nil))
     }
 
-    @Test(
-        "if the app's token is the player id, a token of another player in the submission or the purchase is a mismatch"
-    )
+    @Test("if the app's token is the player id, another player's token in the submission or purchase is a mismatch")
     func tokenIsPlayer() {
         func verdict(player: PlayerID, _ submitted: String?, _ told: String?) -> JudgedPurchase.Verdict? {
             var bent = Case()

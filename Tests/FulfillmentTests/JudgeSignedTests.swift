@@ -33,7 +33,7 @@ struct JudgeSignedTests {
     static let emptyAnswers: [AppleAnswer] = [.genuine(Sample.receipt([])), .refused(.nothingTold)]
 
     @Test(
-        "signed purchases that Apple's answer omits are looked up by id, and the judgement waits for unknown ids",
+        "the judge looks up signed purchases that Apple's answer omits, and stays undecided while an id is unknown",
         arguments: emptyAnswers)
     func empty(answer: AppleAnswer) {
         let signed = Self.content([Sample.purchase("1"), Sample.purchase("2")])
@@ -73,13 +73,13 @@ struct JudgeSignedTests {
         #expect(verdict.purchases.map(\.cancelledAt) == [nil, Sample.recordTime])
     }
 
-    @Test("a signed purchase of the submitted product is looked up by id before the product counts as missing")
+    @Test("if Apple's answer lacks the submitted product, the judge looks up the signed purchase of the product by id")
     func product() {
         let signed = Self.content([Sample.purchase("1"), Sample.purchase("2", product: Self.dear)])
         let answer = AppleAnswer.genuine(Sample.receipt([Sample.purchase("1")]))
         let wanting = Sample.submission(productID: Self.dear)
         #expect(judge(answer, signing: signed, submission: wanting) == .needs(.named(["2"], in: .production)))
-        // Without a wanted product, the judge takes the purchases of Apple's answer only.
+        // Without a wanted product, the judge judges only the purchases of Apple's answer.
         guard case .decided(.each(let judged)) = judge(answer, signing: signed) else {
             Issue.record("nothing is decided")
             return
@@ -87,7 +87,7 @@ struct JudgeSignedTests {
         #expect(judged.map(\.purchase.transactionID) == ["1"])
     }
 
-    @Test("an answer whose only purchase has no readable id is malformed if Apple does not know the signed one either")
+    @Test("before the judge rejects an answer's purchase without a readable id, it looks up the signed purchase by id")
     func namelessAnswer() {
         var answer = Sample.receipt([])
         answer.nameless = [NamelessPurchase(transactionID: "01", productID: "gold.1", field: "transaction_id")]
@@ -108,7 +108,7 @@ struct JudgeSignedTests {
     }
 
     @Test(
-        "a proven receipt without purchases is rejected as no_purchase, and a receipt that cannot be read whole waits",
+        "a proven receipt without purchases is rejected as no_purchase; an incomplete receipt stays undecided",
         arguments: emptyAnswers)
     func listsNone(answer: AppleAnswer) {
         #expect(judge(answer, signing: Self.content([])) == .decided(.whole(.noPurchase, [])))
@@ -129,7 +129,7 @@ struct JudgeSignedTests {
         #expect(judge(answer, signing: nil) == .decided(.whole(.subscriptionExpired, [])))
     }
 
-    @Test("a receipt that Apple once called genuine is not rejected by an answer that denies it or is empty")
+    @Test("after Apple called a receipt genuine, a denying or empty answer leaves the submission undecided")
     func held() {
         for answer in Self.emptyAnswers + [.refused(.unknownTransaction), .refused(.invalidTransaction)] {
             #expect(judge(answer, signing: nil, .notProvable, held: "1") == Self.waits)

@@ -17,7 +17,7 @@ struct JudgeTests {
     }
 
     @Test(
-        "trouble at Apple is undecided and wrong settings are blocked, however often they repeat",
+        "the judgement is undecided for trouble at Apple and blocked for wrong settings, after any number of tries",
         arguments: AppleAnswer.TroubleKind.allCases)
     func trouble(kind: AppleAnswer.TroubleKind) {
         let trouble = AppleAnswer.Trouble(kind, retryNotBefore: Sample.recordTime)
@@ -27,7 +27,7 @@ struct JudgeTests {
         }
     }
 
-    @Test("status 21003, status 21010 and a refusal for good are believed at the first answer")
+    @Test("the judge believes status 21003, status 21010 and a final refusal at the first answer")
     func refusals() {
         let table: [(AppleAnswer.Refusal, Reason)] = [
             (.unauthentic, .unauthenticReceipt), (.accountNotFound, .accountNotFound),
@@ -36,7 +36,7 @@ struct JudgeTests {
         for (refusal, reason) in table { #expect(judge(.refused(refusal)) == .decided(.whole(reason, []))) }
     }
 
-    @Test("status 21002, a receipt without purchases and 21006 without a receipt are believed at the third answer")
+    @Test("the judge believes status 21002, an empty receipt, and 21006 without a receipt only at the third answer")
     func doubt() {
         for (answer, reason) in [
             (AppleAnswer.refused(.malformed), Reason.malformedReceipt), (.genuine(Sample.receipt([])), .noPurchase),
@@ -49,7 +49,7 @@ struct JudgeTests {
         }
     }
 
-    @Test("status 21006 with a receipt is believed at the third answer")
+    @Test("the judge believes status 21006 with a receipt only at the third answer")
     func expiredStatus() {
         var receipt = Sample.receipt()
         receipt.isExpiredSubscription = true
@@ -59,7 +59,8 @@ struct JudgeTests {
         #expect(judge(.genuine(receipt), doubts: 2) == .decided(.each([expired])))
     }
 
-    @Test("an unknown transaction is believed at the eighth answer, and an impossible id at the first")
+    @Test(
+        "the judge believes that a transaction is unknown at the eighth answer, and that an id is invalid at the first")
     func unknownTransaction() {
         for doubts in 0..<7 {
             #expect(judge(.refused(.unknownTransaction), doubts: doubts) == .doubtful(.transactionNotFound))
@@ -69,7 +70,7 @@ struct JudgeTests {
         #expect(judge(.refused(.invalidTransaction), doubts: 0) == notFound)
     }
 
-    @Test("doubtful answers are counted separately for each reason")
+    @Test("the judge counts doubtful answers separately for each reason")
     func doubtsByReason() {
         let judge = Judge(
             submission: Sample.submission(), under: Sample.app().terms, recordTimestamp: Sample.recordTime,
@@ -80,9 +81,7 @@ struct JudgeTests {
         #expect(judge.judge(.genuine(Sample.receipt([])), doubts: noPurchaseTwice) == .decided(.whole(.noPurchase, [])))
     }
 
-    @Test(
-        "for a proven proof, a denying or empty answer counts as trouble at Apple, and other refusals reject it"
-    )
+    @Test("for a proven proof, a denying or empty answer counts as trouble at Apple; other refusals reject the proof")
     func provenSignature() {
         for refusal: AppleAnswer.Refusal in [.malformed, .unauthentic] {
             #expect(
@@ -112,7 +111,7 @@ struct JudgeTests {
     ]
 
     @Test(
-        "a different Apple app id makes a receipt foreign only in Production and only if it is not 0",
+        "a different, nonzero Apple app id makes a receipt foreign in Production only",
         arguments: appIDs)
     func appID(ours: Int64?, told: Int64?, environment: StoreEnvironment, isForeign: Bool) {
         var app = Sample.app()
@@ -133,7 +132,7 @@ struct JudgeTests {
     ]
 
     @Test(
-        "a sandbox receipt is admitted only if the policy allows it, and a Production receipt always",
+        "the judge admits a sandbox receipt only if the policy allows the player, and admits every Production receipt",
         arguments: sandboxes)
     func sandbox(policy: AppPolicy.SandboxPolicy, isAdmitted: Bool) {
         var app = Sample.app()
@@ -163,7 +162,7 @@ struct JudgeTests {
         }
     }
 
-    @Test("of two reasons against the whole receipt, the event has the earlier in the contract's order")
+    @Test("if two rules reject the whole receipt, the judge gives the reason that comes first in the contract's order")
     func precedence() {
         var app = Sample.app()
         app.appAppleID = 1

@@ -18,14 +18,15 @@ struct LedgerViewTests {
         return view.claim(of: purchase, in: Self.app, isReleased: isReleased)?.player
     }
 
-    @Test("a subscription inherits the owner of the subscription that it continues, unless it has an owner of its own")
+    @Test("a subscription inherits the owner of the previous subscription, unless the subscription has its own owner")
     func passedOn() {
         #expect(owner("first") == "first")
         #expect(owner("first", own: "second") == "second")
         #expect(owner(nil) == nil)
     }
 
-    @Test("a subscription inherits no owner if that owner was erased or an operator ended the ownership dispute")
+    @Test(
+        "a subscription inherits no owner if the previous owner was erased or an operator ended the ownership dispute")
     func notPassedOn() {
         var random = SystemRandomNumberGenerator()
         #expect(owner(Pseudonym.make(using: &random)) == nil)
@@ -33,7 +34,7 @@ struct LedgerViewTests {
         #expect(owner("first", own: "second", isReleased: true) == "second")
     }
 
-    @Test("a subscription does not inherit an owner from a subscription of another app or environment")
+    @Test("a subscription inherits no owner from a subscription of another app or environment")
     func ofAnotherApp() {
         #expect(owner("first", of: StoreApp("com.example.other", in: .production)) == nil)
         #expect(owner("first", of: StoreApp(Sample.bundle, in: .sandbox)) == nil)

@@ -26,7 +26,7 @@ struct NameBasedUUIDTests {
     }
 
     @Test(
-        "the UUID is the hash of the namespace and the parts with their lengths",
+        "the UUID is the hash of the namespace and of the parts, each part with its length",
         arguments: [
             [], [""], ["a"], ["a", "b"], ["transaction event", "receipt.granted", "1000", "1"], ["漢", "é", "😀"],
             [String(repeating: "x", count: 70_000)],
@@ -64,7 +64,7 @@ struct NameBasedUUIDTests {
         #expect(Set(lists.map { NameBasedUUID($0.map { Array($0.utf8) }) }).count == lists.count)
     }
 
-    @Test("a UUID's text reads back in either case, and other text is refused")
+    @Test("the parser reads a UUID's text in upper or lower case, and refuses other text")
     func text() {
         for number in 0..<200 {
             let id = NameBasedUUID("part", String(number))
@@ -82,13 +82,13 @@ struct NameBasedUUIDTests {
         }
     }
 
-    @Test("UUIDs order as their text does")
+    @Test("UUIDs sort in the order of their text")
     func order() {
         let ids = (0..<200).map { NameBasedUUID("part", String($0)) }
         #expect(ids.sorted().map(\.description) == ids.map(\.description).sorted())
     }
 
-    @Test("a submission's identity is made of its bundle id, player, submission id and proof only")
+    @Test("a submission's identity depends only on the bundle id, player, submission id and proof")
     func submissionIdentity() {
         let proof = Digest256(hashing: [1])
         let plain = Sample.submission("s", player: "p")

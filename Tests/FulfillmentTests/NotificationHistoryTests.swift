@@ -15,14 +15,14 @@ struct NotificationHistoryTests {
             now: Self.now, lease: 1)
     }
 
-    @Test("the first reading begins the set number of days back, at the earliest a day after Apple's oldest day")
+    @Test("the first read starts the set number of days back, but no earlier than a day after Apple's oldest day")
     func first() {
         #expect(place().start(days: 30) == Self.now.adding(milliseconds: -30 * Self.day))
         #expect(place().start(days: 180) == Self.now.adding(milliseconds: -179 * Self.day))
         #expect(place(.sandbox).start(days: 180) == Self.now.adding(milliseconds: -29 * Self.day))
     }
 
-    @Test("a later reading begins an hour before the end of the last, at the earliest a day after Apple's oldest day")
+    @Test("a later read starts an hour before the last read's end, but no earlier than a day after Apple's oldest day")
     func next() {
         let taken = Self.now.adding(milliseconds: -10 * Self.hour)
         #expect(place(takenUntil: taken).start(days: 1) == taken.adding(milliseconds: -Self.hour))
@@ -30,7 +30,7 @@ struct NotificationHistoryTests {
         #expect(place(takenUntil: long).start(days: 1) == Self.now.adding(milliseconds: -179 * Self.day))
     }
 
-    @Test("reading moves up to now in windows of six hours, without a gap")
+    @Test("consecutive read windows of six hours reach the present without a gap")
     func windows() throws {
         let place = place()
         var from = Self.now.adding(milliseconds: -15 * Self.hour)
@@ -43,7 +43,7 @@ struct NotificationHistoryTests {
         #expect(lengths == [6, 6, 3] && from == Self.now)
     }
 
-    @Test("windows double up to a week while they have few notifications")
+    @Test("while windows have few notifications, the next window doubles, up to a week")
     func sparse() throws {
         let start = Self.now.adding(milliseconds: -60 * Self.day)
         let lengths = try (0..<7).map { sparse in

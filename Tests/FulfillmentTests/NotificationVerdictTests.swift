@@ -68,7 +68,7 @@ struct NotificationVerdictTests {
         #expect(first.purchase?.isRenewal == false && first.fact?.state == .active)
     }
 
-    @Test("a running later period in a state notification is announced where no worker can ask about the subscription")
+    @Test("if the app follows renewals without Apple's API, a state notification announces a running renewal period")
     func periodOfState() throws {
         func announces(_ told: NotifiedTransaction, _ change: (inout AppPolicy) -> Void = { _ in }) throws -> Bool {
             var app = AppPolicy(bundleID: Sample.bundle)
@@ -88,7 +88,7 @@ struct NotificationVerdictTests {
             })
     }
 
-    @Test("a period without a signed type counts as a renewal if renewal info comes with it")
+    @Test("a period without a signed type counts as a renewal only if the notification has renewal info")
     func renewalWithoutType() throws {
         let period = told(kind: nil)
         let renewed = try #require(taken(notification("DID_RENEW", nil, .told(period), renewal: renewal())))
@@ -97,7 +97,7 @@ struct NotificationVerdictTests {
         #expect(alone.purchase?.isRenewal == false)
     }
 
-    @Test("a notification with renewal info updates its subscription, whatever its type")
+    @Test("a notification of any type with renewal info updates the subscription")
     func facts() throws {
         for type in ["DID_FAIL_TO_RENEW", "EXPIRED", "PRICE_INCREASE", "SOMETHING_NEW", "DID_CHANGE_RENEWAL_PREF"] {
             let notice = try #require(
@@ -110,7 +110,7 @@ struct NotificationVerdictTests {
         #expect(taken(notification("EXPIRED", nil, .told(told())))?.isUnconcerned == true)
     }
 
-    @Test("a refund of a period that is over gives no fact about the subscription, and a revocation does")
+    @Test("a refund of an ended period gives no fact about the subscription; a revocation gives a fact")
     func refundedPeriod() throws {
         let over = told(expiresAt: Sample.recordTime, revokedAt: Sample.recordTime)
         let refund = try #require(
@@ -121,7 +121,7 @@ struct NotificationVerdictTests {
         #expect(whole.fact?.state == .revoked && whole.refund?.change == .revoked(.revoke, at: Sample.recordTime))
     }
 
-    @Test("a refund reversal for an ended period changes the subscription only as far as the period's own times allow")
+    @Test("a refund reversal of an ended period gives the subscription no state that contradicts the period's dates")
     func reversedPeriod() throws {
         let over = told(expiresAt: Sample.recordTime)
         // Apple's status `active` belongs to a later period, so this notification gives no fact about the subscription.
@@ -147,14 +147,14 @@ struct NotificationVerdictTests {
         #expect(running.fact?.state == .billingRetry)
     }
 
-    @Test("a refund of seats revokes nothing")
+    @Test("a refund of subtype SEATS revokes no grant")
     func seats() throws {
         let notice = try #require(
             taken(notification("REFUND", "SEATS", .told(told(revokedAt: Sample.recordTime)), renewal: renewal())))
         #expect(notice.refund == nil)
     }
 
-    @Test("a revocation date in a notification of another type counts as a refund")
+    @Test("a revocation date in a notification that is no refund counts as a refund")
     func shown() throws {
         let notice = try #require(
             taken(notification("EXPIRED", nil, .told(told(revokedAt: Sample.recordTime)), renewal: renewal())))
@@ -171,9 +171,7 @@ struct NotificationVerdictTests {
         #expect(taken(notification("CONSUMPTION_REQUEST", nil, .none)) == nil)
     }
 
-    @Test(
-        "missing or unproven data, or renewal info of another subscription or environment, makes a notification refused"
-    )
+    @Test("a notification without proven data, or with renewal info of another subscription or environment, is refused")
     func deadLetters() {
         let wrong: [StoreNotification] = [
             notification("DID_RENEW", nil, .none, renewal: renewal()),
@@ -190,7 +188,7 @@ struct NotificationVerdictTests {
 
 @Suite("Parts of a refund")
 struct RefundedPartTests {
-    @Test("a larger refunded part is published with its units, and a part that is not larger changes nothing")
+    @Test("a larger refunded part is published with its revoked units; an equal or smaller part changes nothing")
     func growing() throws {
         var view = RefundView(grants: ["1000": RefundTests.grant()])
         func refund(_ part: Int32?, _ id: Identifier, after seconds: Int64) -> RefundEffect {

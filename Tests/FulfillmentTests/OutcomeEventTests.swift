@@ -35,7 +35,7 @@ struct OutcomeEventTests {
         #expect(event.subject == "1001")
     }
 
-    @Test("the event of a submission rejected as a whole has the code of the reason's cause")
+    @Test("the event that rejects a whole submission has the detail code of the cause")
     func wholeCause() throws {
         for (cause, code): (Cause?, String) in [(.otherApp, "other_app_apple_id"), (nil, "other_bundle_id")] {
             let decision = PendingDecision(
@@ -82,14 +82,14 @@ struct OutcomeEventTests {
         #expect(event.reason == .bindingMismatch && event.member("detail_code")?.string == code)
     }
 
-    @Test("a grant event without optional facts leaves out their members")
+    @Test("a grant event omits the members of absent optional facts")
     func plainGrant() throws {
         let text = try event(Sample.purchase()).text
         let names = ["order_id", "expires_at", "payload", "\"detail\""] + OutcomeEvent.toldMembers
         for name in names { #expect(!text.contains(name), "\(name)") }
     }
 
-    @Test("a grant event has the price of all units, currency, storefront, offer, and is_trial only for a free trial")
+    @Test("a grant event has price, currency, storefront and offer, and has is_trial only for a free trial")
     func told() throws {
         var purchase = Sample.purchase()
         purchase.quantity = 3
@@ -142,7 +142,7 @@ struct OutcomeEventTests {
                 + #""transactions":[],"transactions_total":0}"#)
     }
 
-    @Test("the answer to a malformed submission has the sender's members as far as they could be read")
+    @Test("the answer to a malformed submission has the readable members of the sender")
     func malformed() {
         let sender = DeadLetter.Sender(submissionID: "s", playerID: "p", bundleID: nil, orderID: nil)
         let event = OutcomeEvent.malformed(sender, position: Sample.position())
@@ -159,7 +159,7 @@ struct OutcomeEventTests {
         #expect(told.reason == .malformedSubmission)
     }
 
-    @Test("the same inputs give the same bytes, and stored bytes give the same event")
+    @Test("the same inputs give an event with the same bytes, and the stored bytes decode to the same event")
     func storedRoundTrip() throws {
         let sender = DeadLetter.Sender(submissionID: "s\u{1}", playerID: "é\n", bundleID: nil, orderID: nil)
         let make: [() throws -> OutcomeEvent] = [
@@ -176,7 +176,8 @@ struct OutcomeEventTests {
         for text in ["", "{}", "[]", #"{"event_id":"x"}"#] { #expect(OutcomeEvent(stored: Array(text.utf8)) == nil) }
     }
 
-    @Test("event ids differ by kind, submission and record for answers, by kind, transaction and revision for grants")
+    @Test(
+        "the event id of an answer varies by kind, submission and record, of a grant by kind, transaction and revision")
     func ids() {
         let identity = Sample.decision(.each([])).identity
         let position = Sample.position()

@@ -18,7 +18,7 @@ struct ParkingPolicyTests {
         return policy.step(after: judgement, history, circumstances, jitter: jitter, now: now)
     }
 
-    @Test("after trouble at Apple a submission waits in memory, and is parked once its waits would exceed 30 seconds")
+    @Test("after trouble at Apple, a submission waits in memory, and is parked once its waits would exceed 30 seconds")
     func troubles() {
         #expect(step(trouble, failures: 1) == .tryAgain(afterSeconds: 0.5))
         #expect(step(trouble, failures: 5, waited: 22) == .tryAgain(afterSeconds: 8))
@@ -28,14 +28,14 @@ struct ParkingPolicyTests {
         #expect(step(rest) == .park(.appleTrouble, dueAfterSeconds: 60))
     }
 
-    @Test("a retrying submission that memory has no room for is parked at once, whether Apple is out or not")
+    @Test("if memory has no room, a retrying submission is parked immediately, in an outage and otherwise")
     func noRoom() {
         #expect(step(trouble, .init(hasRoom: false)) == .park(.appleTrouble, dueAfterSeconds: 0.5))
         let out = ParkingPolicy.Circumstances(isAppleOut: true, hasRoom: false)
         #expect(step(trouble, out) == .park(.appleTrouble, dueAfterSeconds: 0.5))
     }
 
-    @Test("during an outage a submission is parked only after many failures, however long it has waited")
+    @Test("during an outage, a submission is parked only after many failures, however long the submission has waited")
     func out() {
         let out = ParkingPolicy.Circumstances(isAppleOut: true)
         let most = ParkingPolicy.failuresInOutage
@@ -43,7 +43,7 @@ struct ParkingPolicyTests {
         #expect(step(trouble, failures: most, waited: 1_000, out) == .park(.appleTrouble, dueAfterSeconds: 64))
     }
 
-    @Test("a parked submission waits at most half its failing time (30 seconds at the least), and at most six hours")
+    @Test("the longest parking delay is half the time since the first failure, between 30 seconds and six hours")
     func age() {
         func due(afterSeconds age: Double, parkings: Int, isParked: Bool = true) -> ParkingPolicy.Step {
             var history = WaitingHistory(failures: 20, firstFailureAt: now, parkings: parkings)
@@ -57,7 +57,7 @@ struct ParkingPolicyTests {
         #expect(due(afterSeconds: 100_000, parkings: 30) == .park(.appleTrouble, dueAfterSeconds: 21_600))
     }
 
-    @Test("during an outage a submission with enough failures of its own is parked once its waiting time is over")
+    @Test("during an outage, a submission with enough failures of its own is parked after its waiting time ends")
     func failedByItself() {
         let out = ParkingPolicy.Circumstances(isAppleOut: true)
         var history = WaitingHistory(failures: 5)
@@ -72,7 +72,7 @@ struct ParkingPolicyTests {
         #expect(step(out) == .park(.appleTrouble, dueAfterSeconds: 8))
     }
 
-    @Test("a parked submission's delays grow only by failures while Apple answers other submissions")
+    @Test("a parked submission's delay grows only by failures that happen while Apple answers other submissions")
     func parkedInOutage() {
         let out = ParkingPolicy.Circumstances(isParked: true, answersOthers: false)
         let answering = ParkingPolicy.Circumstances(isParked: true)
@@ -89,7 +89,7 @@ struct ParkingPolicyTests {
         #expect(history.failures == 0)
     }
 
-    @Test("a long doubt is parked, and a short doubt waits in memory, or is parked if memory has no room")
+    @Test("a submission in doubt is parked for a long delay, and waits in memory for a short delay if memory has room")
     func doubts() {
         #expect(step(.doubtful(.noPurchase)) == .park(.doubt, dueAfterSeconds: 300))
         var short = policy
@@ -102,7 +102,7 @@ struct ParkingPolicyTests {
     }
 
     @Test(
-        "a blocked submission is tried twice, then parked, whatever Apple's state",
+        "a blocked submission is parked after the second failure, even during an outage at Apple",
         arguments: [
             (AppleAnswer.Blockage.sharedSecret, ParkingReason.blockedSharedSecret),
             (.request, .blockedRequest), (.noServerAPI, .blockedNoServerAPI), (.serverAPI, .blockedServerAPI),
@@ -114,7 +114,8 @@ struct ParkingPolicyTests {
         #expect((ParkingReason.blockagesOfReceipts + ParkingReason.blockagesOfTransactions).contains(reason))
     }
 
-    @Test("a submission with a transaction unknown to Apple is parked at once, and its growing waits add up to a day")
+    @Test(
+        "a submission with a transaction unknown to Apple is parked immediately, with growing waits of a day in total")
     func unknownTransaction() {
         var patient = policy
         patient.parkAfterSeconds = 1e9
@@ -148,7 +149,7 @@ struct ParkingPolicyTests {
         #expect(step(rest, parkings: 0, parked) == .park(.appleTrouble, dueAfterSeconds: 3_600))
     }
 
-    @Test("a shorter maximum delay in the settings shortens the longest delay of a parked submission too")
+    @Test("a shorter maximum retry delay also shortens the longest delay of a parked submission")
     func parkedWithShortDelays() {
         let short = ParkingPolicy(retry: RetryDelay(initialSeconds: 0.5, maximumSeconds: 1), parkAfterSeconds: 2)
         let due = short.step(
@@ -167,7 +168,7 @@ struct ParkingPolicyTests {
                 == .park(.appleTrouble, dueAfterSeconds: ParkingPolicy.minimumDelay))
     }
 
-    @Test("the history counts doubts and failures separately, and keeps the time of the first failure")
+    @Test("the waiting history counts doubts and failures separately, and keeps the time of the first failure")
     func history() {
         var history = WaitingHistory()
         history.note(trouble, now: now)

@@ -18,7 +18,7 @@ struct PlayerAccountTests {
         if case .deadLetter(let letter) = decode(key, value) { letter.reason } else { nil }
     }
 
-    @Test("a record binds a token to a player, and a null value removes the player")
+    @Test("an account record binds a token to a player; a record with a null value removes the player")
     func sound() {
         let token = AccountTokenKey(bundleID: "com.example.game", token: Self.token)
         #expect(decode(Self.key, #"{"player_id":"p"}"#) == .account(PlayerAccount(token: token, player: "p")))
@@ -29,7 +29,7 @@ struct PlayerAccountTests {
     }
 
     @Test(
-        "a key that is not a bundle id and a lower-case token, or has the nil UUID, is a dead letter",
+        "an account record whose key is not a bundle id and a lower-case, non-nil token is a dead letter",
         arguments: [
             nil, "", "com.example.game", "/\(token)", "com.example.game/\(token.uppercased())", "com.example.game/",
             "com.example.game/00000000-0000-0000-0000-000000000000", "com.example.game/player-1", "a\u{0}/\(token)",
@@ -40,7 +40,7 @@ struct PlayerAccountTests {
     }
 
     @Test(
-        "a value that is not exactly one valid player_id is a dead letter",
+        "an account record whose value is not exactly one valid player_id is a dead letter",
         arguments: [
             "", "null", "[]", "{}", #"{"player_id":null}"#, #"{"player_id":""}"#, #"{"player_id":7}"#,
             #"{"player_id":"a\u0000"}"#, #"{"player_id":"a","player_id":"b"}"#, #"{"player_id":"a","more":1}"#,
@@ -51,7 +51,7 @@ struct PlayerAccountTests {
         #expect(reason(Self.key, value) == .malformedMessage)
     }
 
-    @Test("if signing keys are set, a value needs a valid signature, and a null value needs none")
+    @Test("if signing keys are set, a record with a value needs a valid signature; a record with a null value does not")
     func signed() throws {
         let value = #"{"player_id":"p"}"#
         let header = try #require(
@@ -99,7 +99,7 @@ struct PlayerAccountTests {
         }
     }
 
-    @Test("a record that is too large is a dead letter")
+    @Test("an account record that is too large is a dead letter")
     func large() {
         let value = #"{"player_id":"\#(String(repeating: "a", count: PlayerAccountDecoder.maximumBytes))"}"#
         #expect(reason(Self.key, value) == .tooLarge)

@@ -49,7 +49,7 @@ struct ProofEvidenceTests {
         #expect(!isEnough(receipt(unread)))
     }
 
-    @Test("Apple's answer is remembered only if it cannot change and says more than the proof")
+    @Test("receiptd keeps Apple's answer as evidence only if the answer is final and has more facts than the proof")
     func remembered() {
         var app = Sample.app()
         let purchase = Sample.purchase("1")
@@ -73,7 +73,8 @@ struct ProofEvidenceTests {
         var empty = told
         empty.purchases = []
         #expect(unproven.rememberedEvidence(empty, after: .whole(.noPurchase, []), of: app) == nil)
-        // Until the ledger grants a transaction, the worker asks Apple again: Apple may refund it meanwhile.
+        // Until the ledger grants a transaction, the worker asks Apple again, because Apple may refund the transaction
+        // meanwhile.
         app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
         let id = ParsedProof(digest: Self.digest, material: .transactionID("1"))
         #expect(id.rememberedEvidence(told, after: granted, of: app) == told)
@@ -81,7 +82,7 @@ struct ProofEvidenceTests {
         #expect(id.rememberedEvidence(told, after: .whole(.foreignApp, [purchase]), of: app) == nil)
     }
 
-    @Test("a proven receipt recalls a stored answer that has exactly its purchases and no facts that the receipt lacks")
+    @Test("a proven receipt recalls a stored answer only with the same purchases and without extra facts in the answer")
     func recalledByItself() {
         let one = receipt(Sample.content(purchases: [Sample.purchase("1")]))
         let both = receipt(Sample.content(purchases: [Sample.purchase("1"), Sample.purchase("2", after: 1)]))
@@ -114,7 +115,7 @@ struct ProofEvidenceTests {
         #expect(!receipt(subscription).recalls(first))
     }
 
-    @Test("Apple is asked about the receipt, or about the transaction if the app has credentials for the API")
+    @Test("the worker asks Apple about a receipt always, and about a transaction only if the app has API credentials")
     func questions() {
         var app = Sample.app()
         app.sharedSecretSetting = "SECRET"
@@ -138,7 +139,7 @@ struct ProofEvidenceTests {
         #expect(!isEnough(proof))
     }
 
-    @Test("a proven receipt is recalled by its purchases unless it is renewable, incomplete, empty or too long")
+    @Test("a proven receipt recalls stored evidence, unless the receipt is renewable, incomplete, empty or too long")
     func recall() {
         #expect(receipt(Sample.content()).recallableEvidence?.purchases == [Sample.purchase()])
         var renewable = Sample.content()
@@ -154,7 +155,7 @@ struct ProofEvidenceTests {
         #expect(receipt(Sample.content(purchases: Array(many.dropLast()))).recallableEvidence != nil)
     }
 
-    @Test("a proof is proven of an app only if Apple signed it for the app's bundle id")
+    @Test("a proof is proven for an app only if Apple signed the proof for the app's bundle id")
     func provenOfApp() {
         #expect(receipt(Sample.content()).isProven(of: Sample.bundle))
         #expect(!receipt(Sample.content()).isProven(of: "com.example.other"))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("A proof is known by its shape")
+@Suite("The recognition of a proof by its shape")
 struct ProofShapeTests {
     private static let receipt = "MIIBAAAA"
     private static let jws = "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"
@@ -38,14 +38,14 @@ struct ProofShapeTests {
     ]
 
     @Test(
-        "a receipt or a JWS is recognized in either field, and quotes and white space around it are ignored",
+        "the decoder recognizes a receipt or a JWS in either proof field, despite surrounding quotes and white space",
         arguments: shapes)
     func shape(members: String, proof: Submission.Proof) {
         #expect(decoded(members).submission?.proof == proof)
         #expect(decoded(members).submission?.envelope == nil)
     }
 
-    @Test("Unity's envelope is accepted as an object, as JSON text and as base64 of the text, in either proof field")
+    @Test("the decoder accepts Unity's envelope as an object, as JSON text and as base64 text, in either proof field")
     func envelopes() throws {
         for payload in [Self.receipt, Self.jws] {
             let text = Self.envelope(payload)
@@ -153,7 +153,9 @@ struct ProofShapeTests {
         (.signedTransaction("a.b.c"), "not_a_jws", "cannot be read as a signed transaction"),
     ]
 
-    @Test("a malformed proof gets the code of the mistake and a sentence that describes it", arguments: mistakes)
+    @Test(
+        "a malformed proof gets the code of the mistake and a sentence that describes the mistake",
+        arguments: mistakes)
     func mistake(proof: Submission.Proof, code: String, words: String) {
         let cause = MalformedProof.cause(of: proof)
         #expect(cause.code == code)

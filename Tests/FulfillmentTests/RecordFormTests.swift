@@ -45,9 +45,7 @@ struct RecordFormTests {
         }
     }
 
-    @Test(
-        "the dead letter of a record on the wrong topic names the record's form and the setting of its topic"
-    )
+    @Test("the dead letter of a record on the wrong topic names the record's form and the setting of the right topic")
     func wrongTopic() throws {
         for topic in RecordForm.allCases where topic != .outcome {
             for (form, value) in Self.records where form != topic {
@@ -60,7 +58,7 @@ struct RecordFormTests {
         }
     }
 
-    @Test("a malformed record that looks like its own topic's form, or like no form, gets no hint of another topic")
+    @Test("a malformed record with its own topic's form, or with no known form, gets no hint of another topic")
     func ownTopic() throws {
         for (topic, value) in [
             (RecordForm.submission, #"{"submission_id":"s"}"#), (.account, #"{"player_id":7}"#),

@@ -31,7 +31,7 @@ struct RecordTimeTests {
     private static let over = JudgedPurchase.Verdict.reject(.subscriptionExpired)
     private static let runs = JudgedPurchase.Verdict.grant(payload: nil)
 
-    @Test("a record timestamped in 1970 or before the purchase does not grant a period that is over")
+    @Test("if the record's timestamp is in 1970 or before the purchase, the judge rejects an ended period")
     func untrue() {
         let bought = Self.period.purchasedAt
         for record in [Self.none, Timestamp(milliseconds: 1), bought.adding(milliseconds: -1)] {
@@ -42,7 +42,7 @@ struct RecordTimeTests {
         #expect(verdict(at: bought.adding(milliseconds: 7 * Self.day)) == Self.over)
     }
 
-    @Test("a parked record without a timestamp is judged by the time of its first reading")
+    @Test("a parked record without a timestamp is judged by the time at which a worker first read the record")
     func kept() {
         let taken = Self.period.purchasedAt.adding(milliseconds: Self.day)
         #expect(verdict(at: Self.none, takenAt: taken) == Self.runs)
@@ -55,9 +55,7 @@ struct RecordTimeTests {
         #expect(verdict(at: ahead, takenAt: taken) == Self.runs && verdict(at: ahead) == Self.over)
     }
 
-    @Test(
-        "a record is judged as of its receipt's creation if that is later, but not by later purchases in Apple's answer"
-    )
+    @Test("a later creation date of the receipt replaces the record's time; later purchases in Apple's answer do not")
     func receipts() {
         let record = Self.period.purchasedAt.adding(milliseconds: Self.day)
         let next = Sample.purchase("1001", original: "1000", after: -3 * Self.day)
@@ -75,7 +73,7 @@ struct RecordTimeTests {
         #expect(verdict(at: Sample.recordTime, announced: terms) == Self.over)
     }
 
-    @Test("for a record without timestamp, Apple is asked about grace for a period ended 3 days ago, not 93 days ago")
+    @Test("for a record without timestamp, the judge asks about grace if the period ended 3 days ago, not 93 days ago")
     func grace() {
         var app = Sample.app([Product(id: Sample.product, kind: .autoRenewableSubscription)])
         app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")

@@ -87,7 +87,9 @@ struct RefundOrderTests {
         }
     }
 
-    @Test("in any order of delivery the newest notification decides the end state, even if earlier refunds are lost")
+    @Test(
+        "in any order of delivery, the last signed notification decides the end state, even if earlier refunds are lost"
+    )
     func newestWord() {
         var played = 0
         for story in Self.stories(4) {
@@ -107,7 +109,7 @@ struct RefundOrderTests {
         #expect(played > 1000)
     }
 
-    @Test("if notifications are lost, the end state depends on the delivered notifications and not on their order")
+    @Test("if notifications are lost, the end state depends on the delivered notifications, not on their order")
     func anyOrder() {
         for story in Self.stories(4) {
             for came in Self.deliveries(story) {

@@ -4,7 +4,7 @@ import Testing
 @testable import Fulfillment
 
 extension RefundTests {
-    @Test("a refund notified again after its own reversal revokes nothing, and a later refund revokes")
+    @Test("a refund that arrives after its reversal revokes nothing, and a refund of a later date revokes the grant")
     func retriedAfterReversal() {
         var view = RefundView(grants: ["1000": Self.grant()])
         #expect(settle(Self.notice(.reversed, id: "n-2", after: 5), in: &view) == .remembered)
@@ -17,9 +17,7 @@ extension RefundTests {
         #expect(view.grants["1000"]?.revokedAt == second)
     }
 
-    @Test(
-        "after a reversal, a newly notified refund of any date counts, and a refund that only an answer shows does not"
-    )
+    @Test("after a reversal, a newer refund notification revokes the grant again; a refund only in an answer does not")
     func anotherAfterReversal() {
         var view = RefundView(grants: ["1000": Self.grant()])
         #expect(settle(Self.notice(after: 1), in: &view).name == "revoked")
@@ -34,7 +32,7 @@ extension RefundTests {
         #expect(view.grants["1000"]?.revision == 4)
     }
 
-    @Test("a refund first shown by an answer and then reversed is not revoked again by later notifications of it")
+    @Test("if an answer first shows a refund and a reversal follows, later notifications of the refund revoke nothing")
     func shownBeforeReversal() {
         var view = RefundView(grants: ["1000": Self.grant()])
         let shown = RefundNotice(

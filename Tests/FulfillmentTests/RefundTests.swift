@@ -72,7 +72,7 @@ struct RefundTests {
         notice.settle(in: &view, at: Self.day, catalog: Self.catalog)
     }
 
-    @Test("receiptd acts only on refunds, revocations and their reversals")
+    @Test("receiptd acts only on REFUND, REVOKE and REFUND_REVERSED notifications")
     func types() {
         for (type, change) in [
             ("REFUND", RefundNotice.Change.revoked(.refund, at: Self.refundedAt)),
@@ -95,7 +95,7 @@ struct RefundTests {
         }
     }
 
-    @Test("a reinstated purchase is published with the price facts of its grant and the catalog's payload")
+    @Test("the event of a reinstated grant has the price facts of the grant and the payload from the catalog")
     func reinstatedFacts() throws {
         var purchase = Sample.purchase()
         purchase.currency = "EUR"
@@ -117,7 +117,7 @@ struct RefundTests {
         #expect(event.text.contains(facts) && event.text.contains(#""payload":{"gold":100}"#))
     }
 
-    @Test("a refund without a revocation date has the time of its notification")
+    @Test("a refund without a revocation date has the signing time of its notification")
     func time() {
         let undated = Self.notification("REFUND", .told(Self.told(revokedAt: nil)))
         #expect(Self.refund(undated)?.change == .revoked(.refund, at: Self.day))
@@ -150,7 +150,7 @@ struct RefundTests {
         }
     }
 
-    @Test("a revoked and then reinstated grant is published with growing revisions and the facts of its grant")
+    @Test("the events of a revoked and then reinstated grant have growing revisions and the facts of the grant")
     func events() throws {
         var view = RefundView(grants: ["1000": Self.grant()])
         guard case .published(let revoked) = settle(Self.notice(), in: &view) else { return #expect(Bool(false)) }
@@ -173,7 +173,7 @@ struct RefundTests {
         #expect(OutcomeEvent(stored: reinstated.value) == reinstated)
     }
 
-    @Test("if the catalog no longer has the product, the grant is reinstated with its old payload")
+    @Test("if the catalog no longer has the product, the reinstatement event has the payload of the grant")
     func payloadOfTheGrant() {
         var view = RefundView(grants: ["1000": Self.grant(revokedAt: Self.refundedAt)])
         let effect = Self.notice(.reversed).settle(in: &view, at: Self.day, catalog: Catalog(version: 2, apps: []))
@@ -181,7 +181,7 @@ struct RefundTests {
         #expect(event.member("payload")?["gold"] == .number("1"))
     }
 
-    @Test("the revocation of an imported grant has the original transaction and date that Apple tells")
+    @Test("the revocation event of an imported grant has the original transaction and date that Apple reports")
     func importedGrant() {
         var view = RefundView(grants: ["1000": Self.grant(isImported: true)])
         guard case .published(let event) = settle(Self.notice(), in: &view) else { return #expect(Bool(false)) }
@@ -203,7 +203,7 @@ struct RefundTests {
         #expect(settle(Self.notice(id: "n-1", after: 8), in: &view) == .duplicate)
     }
 
-    @Test("a refund of the same transaction id in another app or environment does not touch the grant")
+    @Test("a refund of the same transaction id in another app or environment leaves the grant unchanged")
     func otherKey() {
         var view = RefundView(grants: ["1000": Self.grant()])
         #expect(settle(Self.notice(about: Self.told(environment: .sandbox)), in: &view) == .remembered)
@@ -272,7 +272,7 @@ struct RefundedPurchaseTests {
         #expect(reason(Sample.judged(Sample.purchase("1001")), in: view()) == nil)
     }
 
-    @Test("a revoked grant's own submission gets its event again, and a later submission is rejected")
+    @Test("after a revocation, the granted submission gets the grant event again; a later submission is rejected")
     func revokedGrant() throws {
         var view = LedgerView()
         let purchase = Sample.purchase()
@@ -289,7 +289,7 @@ struct RefundedPurchaseTests {
         #expect(reason(.grant(payload: nil)) == .cancelled && reason(.reject(.bindingMismatch)) == .bindingMismatch)
     }
 
-    @Test("a restored copy of a refunded purchase is cancelled, a new purchase is not")
+    @Test("a restored copy of a refunded purchase is rejected as cancelled; a purchase after the refund is granted")
     func restored() {
         let copy = Sample.purchase("1001", original: "1000")
         #expect(reason(Sample.judged(copy, .nonConsumable), in: view()) == .cancelled)

@@ -11,7 +11,7 @@ struct RefusalCauseTests {
         return (answer?.member("detail_code")?.string, answer?.member("detail")?.string)
     }
 
-    @Test("the cause for a receipt that Apple refuses names Apple's status 21002 or 21003")
+    @Test("the cause of Apple's rejection of a receipt names status 21002 or 21003")
     func refusedByApple() {
         let malformed = told(Sample.decision(.whole(.malformedReceipt, [])))
         #expect(malformed.code == "apple_cannot_read")
@@ -24,7 +24,7 @@ struct RefusalCauseTests {
         #expect(unauthentic.sentence == "Apple answered that it cannot authenticate the receipt (21003).")
     }
 
-    @Test("each cause of a token mismatch explains the mismatch in its own sentence")
+    @Test("every cause of a token mismatch has its own sentence")
     func tokens() {
         #expect(
             Cause.tokenMissing.sentence

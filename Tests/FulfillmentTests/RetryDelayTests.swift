@@ -8,7 +8,7 @@ struct RetryDelayTests {
     private let delay = RetryDelay(initialSeconds: 0.5, maximumSeconds: 300, doubtSeconds: 600)
 
     @Test(
-        "the ceiling doubles with each failure up to the maximum",
+        "the upper bound of the retry delay doubles with each failure, up to the maximum",
         arguments: [(1, 0.5), (2, 1), (3, 2), (4, 4), (10, 256), (11, 300), (12, 300), (64, 300), (1_000_000, 300)]
             as [(Int, Double)])
     func ceiling(failures: Int, ceiling: Double) {
@@ -18,7 +18,7 @@ struct RetryDelayTests {
     }
 
     @Test(
-        "the delay stays within its bounds for any count of failures and any jitter",
+        "the retry delay stays between zero and the maximum for any number of failures and any jitter",
         arguments: [Int.min, -1, 0, 1, 7, 63, 65, Int.max])
     func bounds(failures: Int) {
         var random = SeededRandom(seed: 3)
@@ -34,12 +34,12 @@ struct RetryDelayTests {
         #expect(RetryDelay(initialSeconds: 5, maximumSeconds: 2).afterTrouble(failures: 1, jitter: 0.5) == 1)
     }
 
-    @Test("a delay of zero stays zero")
+    @Test("an initial delay of zero stays zero after many failures")
     func zero() {
         #expect(RetryDelay(initialSeconds: 0, maximumSeconds: 0).afterTrouble(failures: 50, jitter: 0.9) == 0)
     }
 
-    @Test("the time of a doubt is split evenly between its three tries, and the defaults are 0.5, 300 and 600 seconds")
+    @Test("the doubt time is split evenly between three tries; the default delays are 0.5, 300 and 600 seconds")
     func doubt() {
         #expect(delay.inDoubt * Double(Judge.triesInDoubt - 1) == 600)
         #expect(RetryDelay() == RetryDelay(initialSeconds: 0.5, maximumSeconds: 300, doubtSeconds: 600))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("A refund that was reversed under another id")
+@Suite("A refund that was reversed under another transaction id")
 struct ReversedRefundTests {
     private static let reversedAt = RefundTests.day.adding(milliseconds: 5000)
     private static let beforeReversal = RefundTests.refundedAt
@@ -45,7 +45,7 @@ struct ReversedRefundTests {
         #expect(view.grants["1001"]?.revokedAt == nil && view.grants["1001"]?.revision == 1)
     }
 
-    @Test("an older refund that another copy shows revokes nothing if the reversal names the granted copy")
+    @Test("if the reversal names the granted copy, an older refund that another copy shows revokes nothing")
     func otherCopy() {
         var view = view(reversed: "1001")
         let effect = settle(refund(of: "1002"), in: &view)
@@ -61,14 +61,14 @@ struct ReversedRefundTests {
         #expect(view.grants["1001"]?.revokedAt == Self.afterReversal)
     }
 
-    @Test("the refund of one consumable counts though another consumable under the same original was reversed")
+    @Test("a consumable's refund counts, even if the refund of another consumable of the same original was reversed")
     func consumable() {
         var view = view(kind: .consumable)
         let effect = settle(refund(kind: .consumable), in: &view)
         #expect(effect.name == "revoked")
     }
 
-    @Test("a refund notification of the granted copy counts, though the original's refund was reversed later")
+    @Test("a refund notification of the granted copy counts, even if the original's refund was reversed later")
     func notification() {
         var view = view()
         let effect = settle(refund(id: "n-2"), in: &view)

@@ -31,7 +31,7 @@ struct RiskSignalTests {
         return (event?.member("risk")?.array ?? []).compactMap(\.string)
     }
 
-    @Test("the third player of a device gets the signal shared_device and is granted all the same")
+    @Test("the third player of a device gets the signal shared_device and still gets the grant")
     func devices() {
         var view = LedgerView()
         view.risk.playersOfDevice[RiskFacts.Device(bundleID: Sample.bundle, id: "phone")] = ["before"]
@@ -45,7 +45,7 @@ struct RiskSignalTests {
         #expect(view.grants.count == 5 && view.holds.count == 1)
     }
 
-    @Test("small_purchases counts by player and UTC day, and without thresholds no signal is given")
+    @Test("small_purchases counts per player and UTC day; without thresholds, an event has no signal")
     func days() {
         var view = LedgerView()
         #expect(risk(decision("1", player: "a", device: nil), in: &view).isEmpty)
@@ -54,7 +54,7 @@ struct RiskSignalTests {
         #expect(risk(decision("4", player: "a", device: nil), in: &view) == ["small_purchases"])
     }
 
-    @Test("many_accounts counts a player's Apple accounts; a held purchase's account counts only for that purchase")
+    @Test("many_accounts counts a player's Apple accounts; a held purchase's account counts only for the held purchase")
     func accounts() {
         var view = LedgerView()
         let day: Int64 = 86_400_000
@@ -78,7 +78,7 @@ struct RiskSignalTests {
         #expect(self.risk(decision("8", player: "b", device: nil, account: "third"), in: &view).isEmpty)
     }
 
-    @Test("an event read from its bytes keeps its risk signals")
+    @Test("an event decoded from its stored bytes keeps the risk signals")
     func stored() throws {
         var view = LedgerView()
         view.risk.playersOfDevice[RiskFacts.Device(bundleID: Sample.bundle, id: "phone")] = ["a", "b"]

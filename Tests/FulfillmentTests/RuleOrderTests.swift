@@ -25,7 +25,7 @@ struct RuleOrderTests {
     /// for Apple: PartialOutageTests of EndToEndTests covers this reason.
     static let reasonsWithCases = Reason.allCases.filter { $0 != .tooManyWaiting }
 
-    @Test("each reason has a sample case", arguments: reasonsWithCases)
+    @Test("every reason except too_many_waiting occurs in a case of the seeds", arguments: reasonsWithCases)
     func cases(reason: Reason) throws {
         let cases = Self.root.appending(path: "seeds/cases")
         let names = try FileManager.default.contentsOfDirectory(atPath: cases.path)
@@ -82,7 +82,7 @@ struct RuleOrderTests {
         }
     }
 
-    @Test("of any two local faults, the reason is the earlier rule's")
+    @Test("a submission with two local faults gets the reason of the rule that comes first")
     func local() {
         #expect(Self.localFaults.map(\.0) == Rule.local)
         #expect(Local().reason == nil)
@@ -96,7 +96,7 @@ struct RuleOrderTests {
         }
     }
 
-    @Test("of any two faults of a genuine receipt, the reason is the earlier rule's")
+    @Test("a genuine receipt with two faults gets the reason of the rule that comes first")
     func receipts() {
         let faults: [(Reason, (inout GenuineReceipt) -> Void)] = [
             (.foreignApp, { $0.bundleID = "com.example.other" }), (.sandboxNotAllowed, { $0.environment = .sandbox }),
@@ -118,7 +118,7 @@ struct RuleOrderTests {
         }
     }
 
-    @Test("a reason of ownership comes before each of the judge's rules", arguments: Rule.ofOwnership)
+    @Test("a reason of ownership precedes every reason of the judge", arguments: Rule.ofOwnership)
     func ownership(reason: Reason) {
         var view = LedgerView()
         let isOwn = reason == .alreadyGranted

@@ -25,7 +25,7 @@ struct ScreeningTests {
         screen(receipt, as: .read(content, signature), app: app).reason
     }
 
-    @Test("an unknown app comes before a malformed receipt")
+    @Test("screening rejects a malformed receipt of an unknown app as unknown_app")
     func unknownAppFirst() {
         for proof: Submission.Proof in [.receipt("!"), .signedTransaction("!"), .transactionID("1")] {
             for bundle: BundleID in ["com.example.other", "com.example.game "] {
@@ -37,14 +37,14 @@ struct ScreeningTests {
         #expect(screen(jws, as: .malformed).reason == .malformedReceipt)
     }
 
-    @Test("bundle ids are compared by bytes: a composed and a decomposed accent are different apps")
+    @Test("screening compares bundle ids by bytes: a composed and a decomposed accent make different apps")
     func bundleBytes() {
         let screened = screen(
             .transactionID("1"), as: .malformed, app: AppPolicy(bundleID: "caf\u{E9}"), bundle: "cafe\u{301}")
         #expect(screened.reason == .unknownApp)
     }
 
-    @Test("a screened proof has the digest of its decoded bytes, whatever its spelling and the result")
+    @Test("screening gives a receipt the digest of its decoded bytes, for any base64 spelling and any result")
     func digests() {
         let digest = Digest256(hashing: [0x30, 0xFB, 0xFF, 0xFE])
         for text in ["MPv//g==", "MPv__g", " MPv/\n/g== "] {
@@ -62,9 +62,7 @@ struct ScreeningTests {
                 == .rejected(Refusal(.malformedReceipt, .notBase64), proof: nil))
     }
 
-    @Test(
-        "with local_refusals: ask, Apple judges a receipt that our reading refuses, but no JWS, junk or foreign receipt"
-    )
+    @Test("with `local_refusals: ask`, Apple checks a malformed or forged receipt, but no JWS, junk or foreign receipt")
     func askingFirst() {
         var app = Sample.app()
         app.announcements.asksBeforeRefusing = true
@@ -91,7 +89,7 @@ struct ScreeningTests {
         #expect(reason(foreign, .forged, app: app) == .foreignApp)
     }
 
-    @Test("only a receipt refused as malformed_receipt or unauthentic_receipt can be disputed, never a JWS")
+    @Test("only a receipt rejected as malformed_receipt or unauthentic_receipt can be disputed, never a JWS")
     func disputable() {
         func proof(_ proof: Submission.Proof, _ reason: Reason) -> ParsedProof? {
             Screening.disputable(Sample.submission(proof: proof), refusedFor: reason)
@@ -104,7 +102,7 @@ struct ScreeningTests {
         #expect(proof(receipt, .unauthenticReceipt)?.signature == .notProvable)
     }
 
-    @Test("of several local reasons, the rejection has the first in the contract's order")
+    @Test("if several local reasons apply, the rejection has the reason that comes first in the contract's order")
     func order() {
         var content = Sample.content(environment: .sandbox)
         #expect(reason(content, .proven) == .sandboxNotAllowed)
@@ -120,7 +118,7 @@ struct ScreeningTests {
         #expect(reason(Sample.content(bundle: nil), .proven) == nil)
     }
 
-    @Test("the signature of another app's receipt is not checked")
+    @Test("screening does not check the signature of another app's receipt")
     func foreignSignatures() {
         let submission = Submission(submissionID: "s", playerID: "p", bundleID: Sample.bundle, proof: receipt)
         for (bundle, expected, unproven): (BundleID, Reason, Int) in [
@@ -140,7 +138,7 @@ struct ScreeningTests {
     ]
 
     @Test(
-        "a different Apple app id makes a proof foreign only in Production and only if it is not 0",
+        "a different, nonzero Apple app id makes a proof foreign in Production only",
         arguments: appIDs)
     func appID(ours: Int64?, told: Int64?, environment: StoreEnvironment?, isForeign: Bool) {
         var app = Sample.app()
@@ -155,7 +153,7 @@ struct ScreeningTests {
         (.reject, false), (.accept, true), (.allowlist(["p", "x"]), true), (.allowlist(["x"]), false),
     ]
 
-    @Test("a sandbox proof is admitted only if the policy allows it", arguments: sandboxes)
+    @Test("screening admits a sandbox proof only if the policy allows the player", arguments: sandboxes)
     func sandbox(policy: AppPolicy.SandboxPolicy, isAdmitted: Bool) {
         var app = Sample.app()
         app.sandbox = policy
@@ -192,7 +190,7 @@ struct ScreeningTests {
         #expect(isEnough(afterMinutes: 61))
     }
 
-    @Test("a transaction that is not proven is blocked without API credentials, under any verification policy")
+    @Test("an unproven transaction is blocked without API credentials, under any verification policy")
     func notProvable() {
         for verification in AppPolicy.Verification.allCases {
             var app = Sample.app()

@@ -25,7 +25,7 @@ struct SettledKindTests {
         }
     }
 
-    @Test("a copy without a signed type is a non-consumable, even if the catalog calls the product a consumable")
+    @Test("a restored copy without a signed type is a non-consumable, even if the catalog says consumable")
     func copy() {
         let copy = Sample.purchase("1001", original: "1000")
         for catalog in [ProductKind.consumable, .nonConsumable, nil] {

@@ -16,7 +16,7 @@ struct SettlementAnswerTests {
         Sample.judged(Sample.purchase(id, after: milliseconds), .consumable, verdict)
     }
 
-    @Test("each granted transaction gets an event, in order of time and id, which lists its own transaction first")
+    @Test("every granted transaction gets an event, in order of time and id, which lists the event's transaction first")
     func grantedOrder() {
         let receipt = Sample.receipt([
             Sample.purchase("9"), Sample.purchase("10"), Sample.purchase("8", after: 1),
@@ -33,7 +33,7 @@ struct SettlementAnswerTests {
         #expect(settlement.events[2].listed == ["9 granted -", "7 granted -", "10 granted -", "8 granted -"])
     }
 
-    @Test("earlier grants and new grants are published together in the order of purchase")
+    @Test("a submission's events for earlier grants and new grants are in the order of purchase")
     func reissuedOrder() {
         var view = LedgerView()
         _ = Sample.decision(.each([judged("2", .grant(payload: nil), after: 2)])).settle(in: &view)
@@ -43,7 +43,8 @@ struct SettlementAnswerTests {
         #expect(settlement.grants.map(\.purchase.transactionID) == ["1", "3"])
     }
 
-    @Test("a submission with granted and held transactions gets the grants and one hold with the newest held reason")
+    @Test(
+        "if transactions are granted and held, the submission gets grant events, and a held event for the newest hold")
     func heldAndGranted() {
         let settlement = settle([
             judged("1", .hold(.beforeCutover)), judged("2", .grant(payload: nil)), judged("3", .hold(.retiredProduct)),
@@ -64,7 +65,7 @@ struct SettlementAnswerTests {
         #expect(settlement.answer?.listed == ["1 held retired_product", "2 rejected retired_product"])
     }
 
-    @Test("a submission with a granted and a rejected transaction gets only the grant event, which lists both")
+    @Test("a submission with a granted and a rejected transaction gets only a grant event that lists both transactions")
     func grantedAndRejected() {
         let settlement = settle([judged("1", .grant(payload: nil)), judged("2", .reject(.cancelled))])
         #expect(settlement.events.map(\.kind) == [.granted])
@@ -90,7 +91,7 @@ struct SettlementAnswerTests {
         #expect(settlement.answer?.listed == ["1 already_granted already_granted", "2 rejected cancelled"])
     }
 
-    @Test("a submission rejected as a whole lists every transaction as rejected with that reason")
+    @Test("a submission rejected as a whole lists every transaction as rejected, with the submission's reason")
     func whole() {
         var view = LedgerView()
         let purchases = [Sample.purchase("1"), Sample.purchase("2", after: 1)]
@@ -103,7 +104,7 @@ struct SettlementAnswerTests {
         #expect(empty.events.map(\.reason) == [.noPurchase])
     }
 
-    @Test("another player's grant precedes the judge's rules")
+    @Test("another player's grant overrides any verdict of the judge")
     func ledgerFirst() {
         let others = LedgerView.Grant(player: "player-2", submission: nil, isRevoked: false, event: nil)
         for verdict: JudgedPurchase.Verdict in [.reject(.bindingMismatch), .reject(.cancelled), .hold(.beforeCutover)] {
@@ -113,7 +114,7 @@ struct SettlementAnswerTests {
         }
     }
 
-    @Test("a rejected transaction makes no grant, hold or claim, and leaves an existing claim as it is")
+    @Test("a rejected transaction makes no grant, hold or claim, and leaves an existing claim unchanged")
     func rejectionClaimsNothing() {
         let free = LedgerView.Claim(player: nil)
         let (own, other) = (LedgerView.Claim(player: "player-1"), LedgerView.Claim(player: "player-2"))

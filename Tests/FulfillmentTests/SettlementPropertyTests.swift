@@ -40,7 +40,7 @@ struct SettlementPropertyTests {
     }
 
     @Test(
-        "no transaction is granted twice, no original to two players, and every submission gets the promised answer",
+        "random batches grant no transaction twice and no original to two players, and answer every submission",
         arguments: 0..<60 as Range<UInt64>)
     func promises(seed: UInt64) {
         var random = SeededRandom(seed: seed)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Settling against the ledger: who owns a purchase")
+@Suite("Settlement against the ledger: the owner of a purchase")
 struct SettlementTests {
     private func settle(
         _ judged: [JudgedPurchase], _ submission: Submission = Sample.submission(), offset: Int64 = 7,
@@ -16,7 +16,7 @@ struct SettlementTests {
     private let stranger = Sample.submission("submission-3", player: "player-2")
 
     @Test(
-        "of two submissions in a batch the first is granted, whatever the product's kind",
+        "a transaction of any kind is granted to its first submission in a batch, and later submissions are rejected",
         arguments: ProductKind.allCases)
     func firstWins(kind: ProductKind) {
         var view = LedgerView()
@@ -28,7 +28,7 @@ struct SettlementTests {
     }
 
     @Test(
-        "another transaction of a granted original belongs to the same player, except for a consumable",
+        "another player gets no further transaction of a granted original transaction, except a consumable",
         arguments: ProductKind.allCases)
     func originals(kind: ProductKind) {
         var view = LedgerView()
@@ -39,7 +39,7 @@ struct SettlementTests {
     }
 
     @Test(
-        "a later transaction of the same original is granted to its player, except for a non-consumable",
+        "the same player gets a later transaction of a granted original transaction, except a non-consumable",
         arguments: ProductKind.allCases)
     func nextPeriod(kind: ProductKind) {
         var view = LedgerView()
@@ -49,7 +49,7 @@ struct SettlementTests {
         #expect(next.answer?.reason == (kind == .nonConsumable ? .alreadyGranted : nil))
     }
 
-    @Test("a restored non-consumable whose original was never granted is granted, once")
+    @Test("if the original transaction has no grant, a restored non-consumable is granted only once")
     func restoredOnce() {
         var view = LedgerView()
         let restored = (1...3).map {
@@ -61,7 +61,7 @@ struct SettlementTests {
         #expect(settle([restored[2]], second, in: &view).answer?.reason == .alreadyGranted)
     }
 
-    @Test("a purchase of unknown kind is owned by its original only if it has another original id or an expiry date")
+    @Test("a purchase of unknown kind belongs to the original's owner only with another original id or an expiry date")
     func unknownKind() {
         var period = Sample.purchase()
         period.expiresAt = Sample.recordTime
@@ -92,7 +92,7 @@ struct SettlementTests {
         #expect(settle([Sample.judged(purchase)], in: &view).events == first.events)
     }
 
-    @Test("a grant without a stored event is already_granted for its player and owned_by_other_player for others")
+    @Test("a grant without a stored event answers its player already_granted and another player owned_by_other_player")
     func importedGrant() {
         let imported = LedgerView.Grant(player: "player-1", submission: nil, isRevoked: false, event: nil)
         var view = LedgerView(grants: ["1000": imported])
@@ -106,7 +106,7 @@ struct SettlementTests {
         }
     }
 
-    @Test("a revoked grant is cancelled for its player and owned_by_other_player for every other player")
+    @Test("a revoked grant answers its player cancelled and another player owned_by_other_player")
     func revokedGrant() {
         var view = LedgerView()
         _ = settle([Sample.judged(Sample.purchase())], in: &view)

@@ -52,7 +52,9 @@ struct ShownRefundTests {
         }
     }
 
-    @Test("a shown refund counts only for its own transaction and only if it is newer than the known facts")
+    @Test(
+        "a refund that Apple's answer shows counts only for its own transaction, and only if newer than the known facts"
+    )
     func newer() throws {
         let (evidence, announcedAt) = (Self.evidence(quantity: 3), Sample.recordTime)
         let part = try #require(evidence.refunded(by: Self.shown(share: 33_333), since: announcedAt))
@@ -71,7 +73,7 @@ struct ShownRefundTests {
         #expect(evidence.refunded(by: upgraded, since: announcedAt) == nil)
     }
 
-    @Test("the worker asks Apple before it believes a shown refund, and the refund counts if Apple cannot be asked")
+    @Test("the worker confirms a shown refund with Apple; without the API, the worker believes the refund")
     func asked() throws {
         let whole = try Self.leased(Self.shown())
         #expect(Self.judge(whole) == "asks")
@@ -84,7 +86,7 @@ struct ShownRefundTests {
         #expect(Self.judge(part, withAPI: false) == "grants but [50000]")
     }
 
-    @Test("the worker asks Apple before it grants a lost published grant again, whenever the loss became known")
+    @Test("if the database lost a published grant, the worker asks Apple before it grants the purchase again")
     func published() throws {
         let told = try #require(
             AnnouncedPurchase(

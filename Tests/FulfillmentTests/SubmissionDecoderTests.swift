@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Decoding submissions, field by field")
+@Suite("The submission decoder, field by field")
 struct SubmissionDecoderTests {
     private let plain = SampleRecord()
     private static let fields = SubmissionFields.Name.allCases.map(\.rawValue)
@@ -24,7 +24,7 @@ struct SubmissionDecoderTests {
                     proof: .receipt("MA==")))
     }
 
-    @Test("every known field is read, and an unknown field is ignored")
+    @Test("the decoder reads every known field and ignores an unknown field")
     func everyField() {
         let record = plain.with("product_id", #""gold.1""#).with("order_id", #""order-1""#)
             .with("app_account_token", "\"\(Sample.token.uppercased())\"").with("device_id", #""device-1""#)
@@ -88,7 +88,7 @@ struct SubmissionDecoderTests {
     }
 
     @Test(
-        "a name of 128 scalars is accepted and a name of 129 scalars is a dead letter, in any script", arguments: names)
+        "an id of 128 scalars is accepted, and an id of 129 scalars is a dead letter, in any script", arguments: names)
     func nameLength(field: String) {
         for scalar in ["a", "é", "漢", "😀", "\u{301}", #"\u00e9"#, #"\ud83d\ude00"#] {
             let longest = record(field, "\"\(String(repeating: scalar, count: 128))\"")

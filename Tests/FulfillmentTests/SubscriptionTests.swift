@@ -27,7 +27,7 @@ struct SubscriptionTests {
         return subscription
     }
 
-    @Test("an older fact of Apple's never undoes a newer fact")
+    @Test("an older fact from Apple does not change a subscription that already has a newer fact")
     func older() throws {
         var subscription = Subscription(Self.fact(.billingRetry, at: 5), player: "p")
         #expect(subscription.hear(Self.fact(.active, at: 4)) == .known)
@@ -46,7 +46,7 @@ struct SubscriptionTests {
         #expect(subscription.hear(Self.fact(.revoked, period: 100, at: 151)) == .changed)
     }
 
-    @Test("a fact of one period only is ignored for a known period and counts for a newer period")
+    @Test("a period-only fact changes nothing for a known period, and counts for a newer period")
     func periodOnly() {
         var subscription = Subscription(Self.fact(.billingRetry, at: 101), player: "p")
         var shown = Self.fact(.active, at: 120)
@@ -58,11 +58,12 @@ struct SubscriptionTests {
         #expect(subscription.hear(Self.fact(.gracePeriod, period: 110, at: 111)) == .changed)
     }
 
-    @Test("facts in any order, repeated or not, end in the same subscription", arguments: 0..<200)
+    @Test("the same facts in any order, with or without repetition, give the same subscription", arguments: 0..<200)
     func anyOrder(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var facts: [SubscriptionFact] = []
-        // The loop makes one subscription's life at Apple. A fact that Apple tells at a minute is true at that minute.
+        // The loop makes the life of one subscription at Apple. Each fact is true in the minute in which Apple reports
+        // the fact.
         var (period, renews) = (Int64(0), true)
         for minute in Int64(1)...40 {
             if Int.random(in: 0..<5, using: &random) == 0 { period = minute }
@@ -111,8 +112,7 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "a subscription is checked five minutes after its end, at growing intervals for 60 days, and not after expiry"
-    )
+        "a check is due five minutes after a subscription's end, then at growing intervals for 60 days or until expiry")
     func schedule() throws {
         let end = Self.start.adding(milliseconds: 100 * 60_000)
         var subscription = Subscription(Self.fact(.active, at: 1), player: "p")
@@ -143,7 +143,7 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "if a period begins more than an hour off the known end, Apple's history is searched from the known start",
+        "if a period begins over an hour off the known end, the check searches Apple's history from the known start",
         arguments: [(100, false), (130, false), (161, true), (300, true), (39, true), (90, false)])
     func missed(began: Int64, isMissed: Bool) {
         let now = Self.start.adding(milliseconds: 400 * 60_000)
@@ -158,14 +158,14 @@ struct SubscriptionTests {
         }
     }
 
-    @Test("if late periods are not granted, the history is still read while a missed period may run")
+    @Test("if receiptd does not grant late periods, the check still reads the history while a missed period may run")
     func missedAndRunning() {
         var subscription = Subscription(Self.fact(.active, at: 1), player: "p")
         _ = subscription.hear(Self.fact(.active, period: 300, at: 250, until: 500), .whileItRuns)
         #expect(subscription.check.historySince == Self.start)
     }
 
-    @Test("an unread history is requested again at growing intervals, a bounded number of times")
+    @Test("if the history was not read, the check repeats at growing intervals, a bounded number of times")
     func unreadHistory() throws {
         var subscription = Subscription(Self.fact(.active, at: 1), player: "p")
         var hearing = subscription.hear(Self.fact(.expired, period: 300, at: 400, until: 400), .always)
@@ -183,7 +183,7 @@ struct SubscriptionTests {
         #expect(distances.count < 70 && subscription.check.historySince != nil)
     }
 
-    @Test("a changed subscription is published with its state and its known fields only")
+    @Test("the event of a changed subscription has the state, and only the known fields")
     func event() throws {
         var fact = Self.fact(.gracePeriod, at: 1)
         fact.graceExpiresAt = Self.start.adding(milliseconds: 7_200_000)
@@ -216,14 +216,14 @@ struct SubscriptionTests {
         ).facts
     }
 
-    @Test("where Apple's statuses describe a subscription, its submitted period alone gives no fact about its state")
+    @Test("if Apple's status describes a subscription, a submitted period adds no fact about the subscription's state")
     func periodBesideStatus() {
         #expect(Self.told(at: 200).map(\.state) == [.expired])
         let status = Self.fact(.gracePeriod, at: 200)
         #expect(Self.told(at: 200, besides: [status]).map(\.state) == [.gracePeriod])
     }
 
-    @Test("a proof or a late answer that shows a refund does not undo the refund's reversal")
+    @Test("a refund in a submission's evidence does not revoke a subscription that Apple later reported as active")
     func reversedRefund() throws {
         let refund = try #require(Self.told(at: 90, refundedAt: 50).first)
         #expect(Self.heard([Self.fact(.active, at: 60), refund])?.state == .active)

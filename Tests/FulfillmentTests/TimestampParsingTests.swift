@@ -4,7 +4,7 @@ import Testing
 @testable import Fulfillment
 @testable import NamesAndTimes
 
-@Suite("Reading RFC 3339")
+@Suite("The RFC 3339 parser")
 struct TimestampParsingTests {
     static let readable: [(String, Int64)] = [
         ("2026-11-20T09:30:00Z", 1_795_167_000_000), ("2026-11-20t09:30:00z", 1_795_167_000_000),
@@ -16,13 +16,13 @@ struct TimestampParsingTests {
         ("2024-02-29T00:00:00Z", 1_709_164_800_000), ("1969-12-31T23:59:59.999Z", -1),
     ]
 
-    @Test("fractions, offsets and either case are read", arguments: readable)
+    @Test("the parser reads fractions, offsets, and letters of either case", arguments: readable)
     func reads(text: String, milliseconds: Int64) {
         #expect(Timestamp(rfc3339: text) == Timestamp(milliseconds: milliseconds))
     }
 
     @Test(
-        "a text that is not RFC 3339 is no time",
+        "the parser refuses a text that is not RFC 3339",
         arguments: [
             "", "2026", "2026-11-20", "2026-11-20T09:30", "2026-11-20T09:30Z", "2026-11-20T09:30:00",
             "20261120T093000Z",
@@ -39,7 +39,7 @@ struct TimestampParsingTests {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 
-    @Test("a written time reads back as the same time", arguments: 0..<5 as Range<UInt64>)
+    @Test("a timestamp survives a round trip through its RFC 3339 text", arguments: 0..<5 as Range<UInt64>)
     func roundTrip(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<500 {
@@ -49,7 +49,7 @@ struct TimestampParsingTests {
         }
     }
 
-    @Test("a time with 100,000 fraction digits is read, and 100,000 digits alone are refused")
+    @Test("the parser reads a time with 100,000 fraction digits, and refuses 100,000 digits alone")
     func endless() {
         let fraction = String(repeating: "9", count: 100_000)
         #expect(Timestamp(rfc3339: "2026-11-20T09:30:00.\(fraction)Z")?.milliseconds == 1_795_167_000_999)

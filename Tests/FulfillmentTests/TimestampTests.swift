@@ -18,7 +18,7 @@ struct TimestampTests {
         return whole.dropLast() + "." + String(repeating: "0", count: 3 - fraction.count) + fraction + "Z"
     }
 
-    @Test("random times since 1600 are written as Foundation writes them", arguments: 0..<10 as Range<UInt64>)
+    @Test("the formatter writes random times since 1600 as Foundation does", arguments: 0..<10 as Range<UInt64>)
     func formatting(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<300 {
@@ -39,13 +39,13 @@ struct TimestampTests {
         (lastMillisecond, "9999-12-31T23:59:59.999Z"), (-62_104_147_200_000, "0001-12-31T00:00:00.000Z"),
     ]
 
-    @Test("known times are written and read", arguments: known)
+    @Test("the formatter writes known times, and the parser reads known times", arguments: known)
     func knownTimes(milliseconds: Int64, text: String) {
         #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
         #expect(Timestamp(rfc3339: text) == Timestamp(milliseconds: milliseconds))
     }
 
-    @Test("a time outside the years 0001 to 9999 is written as the nearest time inside")
+    @Test("the formatter writes a time outside the years 0001 to 9999 as the nearest time inside")
     func clamping() {
         for milliseconds in [Int64.min, Int64.min + 1, Self.firstMillisecond - 1] {
             #expect(Timestamp(milliseconds: milliseconds).rfc3339 == "0001-01-01T00:00:00.000Z")

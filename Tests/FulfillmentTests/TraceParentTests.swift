@@ -6,7 +6,7 @@ struct TraceParentTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let parent = "00f067aa0ba902b7"
 
-    @Test("a traceparent is passed on only in W3C's grammar")
+    @Test("a traceparent is accepted only in W3C's grammar")
     func grammar() {
         let table: [(String, Bool)] = [
             ("00-\(Self.trace)-\(Self.parent)-01", true), ("00-\(Self.trace)-\(Self.parent)-ff", true),

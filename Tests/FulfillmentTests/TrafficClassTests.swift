@@ -30,7 +30,7 @@ struct TrafficClassTests {
         #expect(TrafficClass([event(reason)], origin) == expected)
     }
 
-    @Test("an answer with a grant or a hold is genuine, whatever it rejects")
+    @Test("an answer with a grant or a hold is genuine, even if the answer also has a rejection")
     func genuine() {
         #expect(TrafficClass([event(.unknownProduct, .held)], .decided) == .genuine)
         #expect(TrafficClass([event(.unknownProduct, .granted), event(.cancelled)], .decided) == .genuine)

@@ -18,9 +18,7 @@ struct TransactionListTests {
         return Sample.decision(.each(old + new)).settle(in: &view)
     }
 
-    @Test(
-        "an event lists at most 100 transactions, its own first and new before earlier decisions, and counts them all"
-    )
+    @Test("an event lists at most 100 transactions: the event's own, then newly decided, then earlier decided")
     func bound() throws {
         let settlement = settlement(newly: 70, .grant(payload: nil))
         #expect(settlement.events.count == 70)
@@ -33,7 +31,7 @@ struct TransactionListTests {
         #expect(event.member("transactions_total") == .number("130"))
     }
 
-    @Test("an event lists its own transaction first, however many are newly decided")
+    @Test("an event lists its own transaction first, even if more than 100 transactions are newly decided")
     func ownAmongMany() {
         for event in settlement(newly: 150, .grant(payload: nil)).events {
             #expect(event.listed.count == 100)
@@ -43,7 +41,7 @@ struct TransactionListTests {
         }
     }
 
-    @Test("a hold lists its newest held transaction first")
+    @Test("the event of a hold lists the newest held transaction first")
     func held() {
         let answer = settlement(newly: 101, .hold(.beforeCutover)).answer
         #expect(answer?.listed.first == "new-100 held before_cutover")
@@ -51,7 +49,7 @@ struct TransactionListTests {
         #expect(answer?.member("transactions_total") == .number("161"))
     }
 
-    @Test("a rejection lists the newest transaction of its reason first, and no transaction twice")
+    @Test("a rejection event lists the newest transaction with the event's reason first, and no transaction twice")
     func rejected() {
         let answer = settlement(newly: 5, .reject(.cancelled)).answer
         #expect(answer?.reason == .alreadyGranted)
@@ -60,7 +58,7 @@ struct TransactionListTests {
         #expect(Set(answer?.listed ?? []).count == 65)
     }
 
-    @Test("all transactions are listed where there are 99 or 100")
+    @Test("an event lists all transactions if there are 99 or 100 transactions")
     func exactly() throws {
         #expect(settlement(newly: 40, .reject(.cancelled)).answer?.listed.count == 100)
         #expect(settlement(newly: 39, .reject(.cancelled)).answer?.listed.count == 99)

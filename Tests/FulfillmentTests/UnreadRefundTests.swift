@@ -23,7 +23,8 @@ struct UnreadRefundTests {
         if case .taken(let notice) = verdict { notice.refund } else { nil }
     }
 
-    @Test("if a refund's share cannot be read, Apple is asked, and only a readable answer about the transaction counts")
+    @Test(
+        "if a refund's share is unreadable, the worker asks Apple, and uses only a readable answer about the purchase")
     func part() throws {
         guard case .needsPart(let unread) = verdict("REFUND", .told(Self.told("revocationPercentage"))) else {
             Issue.record("it is not asked")
@@ -46,7 +47,7 @@ struct UnreadRefundTests {
         #expect(unread.deadLetter.detail.contains("revocationPercentage"))
     }
 
-    @Test("a refund counts even if other fields of the purchase or the renewal info cannot be read")
+    @Test("a refund counts even if other fields of the purchase or the renewal info are unreadable")
     func otherFacts() {
         for field in ["quantity", "expiresDate", "purchaseDate", "type", "signedDate", "revocationDate"] {
             #expect(refund(verdict("REFUND", .told(Self.told(field))))?.change != nil, "\(field)")
@@ -74,13 +75,13 @@ struct UnreadRefundTests {
         }
     }
 
-    @Test("a shown revocation with an unreadable share revokes nothing by itself")
+    @Test("a revocation with an unreadable share in Apple's answer revokes nothing by itself")
     func shown() {
         #expect(RefundNotice(shownBy: Self.told("revocationPercentage")) == nil)
         #expect(RefundNotice(shownBy: Self.told("quantity")) != nil)
     }
 
-    @Test("an announced purchase that cannot be read whole keeps its unreadable fields and gives no subscription fact")
+    @Test("an announced purchase with unreadable fields lists the unreadable fields and gives no subscription fact")
     func announced() throws {
         guard case .taken(let notice) = verdict("ONE_TIME_CHARGE", .told(Self.told("quantity"))) else {
             Issue.record("it is not taken")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Purchases with fields that cannot be read")
+@Suite("Purchases with unreadable fields")
 struct UnreadableTransactionTests {
     private static let credentials = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
 
@@ -43,9 +43,7 @@ struct UnreadableTransactionTests {
                 purchases: [purchase], signedAt: Sample.recordTime))
     }
 
-    @Test(
-        "a proven JWS with unreadable fields is evidence for a hold without the API, and looked up by id with the API"
-    )
+    @Test("a proven JWS with unreadable fields is sufficient evidence only if the app has no API to look up the id")
     func signedTransaction() {
         for field in ["quantity", "environment", "signedDate", "expiresDate", "type"] {
             let proof = Self.proof(Self.purchase("1000", field))
@@ -63,7 +61,8 @@ struct UnreadableTransactionTests {
         #expect(sound.sufficientEvidence(for: Self.app(withAPI: true), now: Sample.recordTime) != nil)
     }
 
-    @Test("an unreadable transaction unknown to Apple is held at once, but waits for eight answers if decided again")
+    @Test(
+        "an unreadable transaction unknown to Apple is held immediately, on a second decision only after eight answers")
     func unknownToApple() {
         func judge(isDecidedAgain: Bool, doubts: Int) -> Judgement {
             Judge(
@@ -79,7 +78,7 @@ struct UnreadableTransactionTests {
         #expect(Self.verdicts(judge(isDecidedAgain: true, doubts: Judge.triesForUnknownTransaction - 1)) == held)
     }
 
-    @Test("a hold for an unreadable transaction ends only by a readable answer, not by a release")
+    @Test("only a readable answer ends a hold for an unreadable transaction; a release does not")
     func release() {
         let receipt = Sample.receipt([Self.purchase("1000", "quantity")])
         let held: [JudgedPurchase.Verdict] = [.hold(.unreadableTransaction)]
@@ -90,7 +89,7 @@ struct UnreadableTransactionTests {
             Self.verdicts(Self.judge(readable, waived: [.unreadableTransaction])) == [.grant(payload: nil)])
     }
 
-    @Test("an unreadable purchase date or token is held as unreadable, not as before_cutover or binding_missing")
+    @Test("a purchase with an unreadable date or token is held as unreadable, not as before_cutover or binding_missing")
     func standIns() {
         var app = Self.app()
         app.cutover = Sample.purchaseTime
@@ -153,7 +152,7 @@ struct UnreadableTransactionTests {
         #expect(Self.verdicts(Self.judge(receipt, under: app, besides: again)) == left)
     }
 
-    @Test("a refund with an unreadable share is held, and ended family sharing is cancelled all the same")
+    @Test("a refund with an unreadable share is held; the end of family sharing is still rejected as cancelled")
     func unreadablePart() {
         var refunded = Self.purchase("1000", "revocationPercentage")
         refunded.cancelledAt = Sample.recordTime
@@ -169,7 +168,7 @@ struct UnreadableTransactionTests {
         #expect(upgraded.refunded == nil)
     }
 
-    @Test("with an unreadable quantity, a whole refund is cancelled and a refund in part is held")
+    @Test("with an unreadable quantity, a full refund is rejected as cancelled, and a partial refund is held")
     func partOfUnreadableQuantity() {
         let cases: [(Int32?, JudgedPurchase.Verdict)] = [
             (nil, .reject(.cancelled)), (100_000, .reject(.cancelled)), (50_000, .hold(.unreadableTransaction)),
@@ -234,7 +233,7 @@ struct UnreadableTransactionTests {
         #expect(event.member("detail")?.string?.hasSuffix("cannot be read here: `quantity`, `type`.") == true)
     }
 
-    @Test("an answer with unreadable fields is not remembered")
+    @Test("receiptd keeps no answer with unreadable fields as evidence")
     func remembered() {
         let proof = ParsedProof(digest: Digest256(hashing: [1]), material: .receipt("MIIB"))
         var receipt = Sample.receipt([Self.purchase("1", "quantity"), Self.purchase("2")])
@@ -246,7 +245,7 @@ struct UnreadableTransactionTests {
         #expect(proof.rememberedEvidence(receipt, after: verdict, of: Self.app()) == nil)
     }
 
-    @Test("an answer signed by Apple whose id cannot be read is malformed at once, even for a proven proof")
+    @Test("a signed answer without a readable id rejects even a proven proof as malformed, at the first answer")
     func signedAnswer() {
         let judge = Judge(
             submission: Sample.submission(), under: Self.app().terms, recordTimestamp: Sample.recordTime,

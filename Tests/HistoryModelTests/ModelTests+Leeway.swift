@@ -4,7 +4,7 @@ import Testing
 /// Tests that the model allows every behaviour that the contract allows.
 extension ModelTests {
     @Test(
-        "before Apple delivers the reversal of a refund, the model lets a smaller refund change nothing",
+        "until Apple delivers the reversal of a full refund, the model allows a later smaller refund to change nothing",
         arguments: [true, false])
     func smallerRefund(isReversalDelivered: Bool) throws {
         var facts = facts()
@@ -21,7 +21,7 @@ extension ModelTests {
     }
 
     @Test(
-        "the model lets a worker commit an offset only after the records before it are durable",
+        "the model allows an offset commit only after all earlier records are durable",
         arguments: [true, false])
     func commitsAhead(isDurable: Bool) throws {
         let facts = facts()
@@ -33,7 +33,7 @@ extension ModelTests {
         #expect(Set(Model(facts, seen).differences().map(\.rule)) == (isDurable ? [] : [.commits]))
     }
 
-    @Test("the model reports more requests to Apple than are allowed", arguments: [0, 1])
+    @Test("the model reports a request to Apple that a Retry-After forbids", arguments: [0, 1])
     func spared(asked: Int) throws {
         var seen = Seen()
         seen.events = [try event("receipt.granted", "1", id: "e1")]
@@ -56,7 +56,7 @@ extension ModelTests {
             Event(place: Place(partition: 0, offset: 9), key: Array(player.utf8), value: Array(text.utf8)))
     }
 
-    @Test("the model allows already_granted for the second id of a granted period, even after a transfer")
+    @Test("the model allows already_granted for the second id of a granted period, even after an operator's transfer")
     func answerBeforeTransfer() throws {
         var facts = facts()
         facts.purchases["1"] = period("1", line: "line 2")
@@ -80,7 +80,7 @@ extension ModelTests {
     }
 
     @Test(
-        "the model requires one owner of two originals only after an answer showed a granted period under both",
+        "the model requires the same owner of two originals only after an event showed that both have the same period",
         arguments: [true, false])
     func secondOriginal(isShownBefore: Bool) throws {
         var facts = facts()
@@ -105,7 +105,7 @@ extension ModelTests {
         #expect(rules(facts, events, [:]).contains(.onePlayer) == isShownBefore)
     }
 
-    @Test("after a transfer of a subscription, the model does not require a period to arrive at its buyer")
+    @Test("after a transfer of a subscription, the model does not require the grant of a period to the buyer")
     func arrivalAfterTransfer() throws {
         var facts = facts()
         facts.purchases["1"] = period("1", line: "line 1")
@@ -137,7 +137,7 @@ extension ModelTests {
         #expect(!rules(facts, [granted], [:]).contains(.grantsAreEarned))
     }
 
-    @Test("if a purchase that Apple lists beside a receipt is held, the model lets a later submission find it held")
+    @Test("the model allows a held answer if Apple's answer to an earlier receipt may already have caused the hold")
     func heldBesideReceipt() throws {
         var facts = facts()
         facts.apps[Self.app]?.requiresToken = true

@@ -27,7 +27,7 @@ extension ModelTests {
 
     private static let delivered = ConsumptionAnswer(isDelivered: true, percentage: nil)
 
-    @Test("the model requires workers to finish granted purchases at Apple, and no other purchases")
+    @Test("the model requires that workers finish every granted purchase at Apple, and no other purchase")
     func finishes() throws {
         #expect(try reported().isEmpty)
         #expect(try reported(finished: []) == [.reports])
@@ -36,14 +36,14 @@ extension ModelTests {
         #expect(try reported(finished: [], answers: [], reports: false).isEmpty)
     }
 
-    @Test("the model requires one refund.requested event for each refund request, for the purchase's owner")
+    @Test("the model requires exactly one refund.requested event for a refund request, for the purchase's owner")
     func refundRequests() throws {
         #expect(try reported(told: []) == [.reports])
         #expect(try reported(told: ["ben"]) == [.reports])
         #expect(try reported(told: ["anna", "anna"]) == [.reports])
     }
 
-    @Test("if Apple asks about a refund, the model requires an answer that reports the delivery, and nothing false")
+    @Test("if Apple asks about a refund, the model requires a true consumption answer that reports the delivery")
     func consumptionAnswers() throws {
         #expect(try reported(answers: []) == [.reports])
         #expect(try reported(answers: [ConsumptionAnswer(isDelivered: false, percentage: nil)]) == [.reports])
@@ -66,7 +66,9 @@ extension ModelTests {
         #expect(!rules(facts, [], [:]).contains(.paidArrives))
     }
 
-    @Test("the model lets a worker reject an id only after Apple denied the id in eight tries", arguments: [15, 16])
+    @Test(
+        "the model allows the rejection of a transaction id only after Apple denied the id in eight tries",
+        arguments: [15, 16])
     func deniedID(requests: Int) throws {
         var facts = facts()
         facts.apps[Self.app]?.hasServerAPI = true

@@ -18,7 +18,7 @@ extension ModelTests {
         #expect(rules(facts, [granted], ["1": row]).isEmpty)
     }
 
-    @Test("when a daily limit ends, the model requires the limit's holds to end")
+    @Test("when a daily limit ends, the model requires the grant of the purchases that the limit held")
     func dailyLimit() throws {
         var facts = facts()
         facts.apps[Self.app]?.limited = [Self.gems]
@@ -36,7 +36,7 @@ extension ModelTests {
         #expect(rules(facts, [held, granted], ["1": row()]).isEmpty)
     }
 
-    @Test("between two steps the model compares the ledger with the newest events")
+    @Test("between two steps, the model reports a newest event without its ledger row")
     func atRest() throws {
         var seen = Seen()
         seen.events = [try event("receipt.granted", "1", id: "e1")]

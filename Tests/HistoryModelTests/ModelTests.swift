@@ -84,13 +84,13 @@ struct ModelTests {
         #expect(rules(facts(), [], [:]) == [.paidArrives, .answered])
     }
 
-    @Test("the model reports a grant without a row, and a row without an event")
+    @Test("the model reports a grant event without a ledger row, and a ledger row without an event")
     func ledger() throws {
         #expect(try rules(facts(), [event("receipt.granted", "1", id: "e1")], [:]).contains(.ledger))
         #expect(rules(facts(), [], ["1": row()]).contains(.ledger))
     }
 
-    @Test("the model reports two contents of one event id, even if they differ in one member only")
+    @Test("the model reports two contents of the same event id, even if the contents differ in only one member")
     func contents() throws {
         let events = [
             try event("receipt.granted", "1", id: "e1"),
@@ -145,7 +145,7 @@ struct ModelTests {
         #expect(try !answer("rejected owned_by_other_player", token: nil).contains(.answeredRightly))
     }
 
-    @Test("the model lets a worker reject a listed purchase only if another player may hold the receipt's purchase")
+    @Test("the model allows the rejection of a listed purchase only if another player may have the receipt's purchase")
     func receiptOfAnother() throws {
         for isHeld in [true, false] {
             var facts = facts()
@@ -169,7 +169,7 @@ struct ModelTests {
         }
     }
 
-    @Test("the model reports two grants of one paid period under two ids")
+    @Test("the model reports two grants of the same paid period under two transaction ids")
     func period() throws {
         var facts = facts()
         facts.purchases = ["1": period("1", line: "7"), "2": period("2", line: "7")]
@@ -230,7 +230,7 @@ struct ModelTests {
         }
     }
 
-    @Test("the model reports two events with one revision")
+    @Test("the model reports two events with the same revision")
     func revisions() throws {
         var facts = facts()
         facts.purchases["1"]?.refunds = [RefundWord(signedAt: 1, thousandths: 100_000, isDelivered: true)]
@@ -252,7 +252,7 @@ struct ModelTests {
         #expect(Model(facts, seen).differences().map(\.rule) == [.answered])
     }
 
-    @Test("the model reports that a malformed record has neither a dead letter nor an answer")
+    @Test("the model reports a malformed record without a dead letter and without an answer")
     func malformed() {
         var facts = facts()
         facts.submissions[0] = Submission(

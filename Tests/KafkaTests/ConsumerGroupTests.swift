@@ -14,7 +14,7 @@ struct ConsumerGroupTests {
     }
 
     @Test(
-        "The next member resumes at the offset that the revoke handler commits at close",
+        "If a consumer's revoke handler commits an offset during close, the group's next member resumes at this offset",
         arguments: ["range", "cooperative-sticky"])
     func resume(assignor: String) async throws {
         let cluster = try MockCluster(topics: ["t": 1])
@@ -57,8 +57,7 @@ struct ConsumerGroupTests {
         }
     }
 
-    @Test(
-        "The assign handler's offset overrides the committed offset, and after a fenced commit the partitions are lost")
+    @Test("A consumer starts at its assign handler's offset, and loses all partitions if Kafka fences its commit")
     func overrideAndFence() async throws {
         let cluster = try MockCluster(topics: ["t": 2])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
@@ -94,7 +93,7 @@ struct ConsumerGroupTests {
         }
     }
 
-    @Test("A member that is dropped without a close calls no handler and commits no offset, as in a crash")
+    @Test("A consumer that is deallocated without a close calls no rebalance handler and commits no offset")
     func dropped() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
@@ -116,7 +115,7 @@ struct ConsumerGroupTests {
     }
 
     @Test(
-        "A close with a time limit does not wait for an unreachable broker, and calls no handler",
+        "If the broker is unreachable, closing a consumer with a time limit returns, and calls no revoke handler",
         .timeLimit(.minutes(1)))
     func closeWithoutBroker() async throws {
         let cluster = try MockCluster(topics: ["t": 1])

@@ -45,7 +45,7 @@ struct KafkaConsumerTests {
     }
 
     @Test(
-        "A time before 1970 is looked up as 1970, not as one of Kafka's special timestamps",
+        "The consumer looks up a time before 1970 as 1970, and never as a special timestamp of Kafka",
         arguments: [-1, -2, -1000])
     func timesBefore1970(milliseconds: Int64) async throws {
         try await withConsumer { consumer, _ in
@@ -61,7 +61,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("A paused partition gives no record, and a resumed partition continues at its next record")
+    @Test("The consumer polls no record of a paused partition, and after the resume continues at the next record")
     func pauseAndResume() async throws {
         try await withConsumer { consumer, cluster in
             let other = TopicPartition(topic: "t", partition: 1)
@@ -78,7 +78,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("Pausing a partition that is not assigned throws")
+    @Test("Pausing a partition that is not assigned throws an error")
     func pauseUnassigned() async throws {
         try await withConsumer { consumer, _ in
             let error = #expect(throws: KafkaError.self) {
@@ -88,7 +88,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("A committed offset is read back, and a partition without a committed offset is left out")
+    @Test("The consumer reads committed offsets back, and leaves out a partition without a committed offset")
     func commitAndRead() async throws {
         try await withConsumer { consumer, _ in
             let both = [Self.partition, TopicPartition(topic: "t", partition: 1)]
@@ -132,7 +132,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("The consumer asks the broker for both watermarks, and after a fetch has the high watermark cached")
+    @Test("The consumer asks the broker for both watermarks, and caches the high watermark of a fetched partition")
     func watermarks() async throws {
         try await withConsumer { consumer, _ in
             let (low, high) = try consumer.watermarks(Self.partition, timeoutMilliseconds: 10_000)
@@ -162,7 +162,8 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("Waking the fetchers loses and repeats no record, and is harmless on a paused, unassigned or closed consumer")
+    @Test(
+        "Waking the fetchers neither loses nor repeats a record, even before an assignment, in a pause or after close")
     func wake() async throws {
         try await withConsumer(["queued.max.messages.kbytes": "1"]) { consumer, _ in
             consumer.wakeFetchers(of: [])
@@ -199,7 +200,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("A paused partition that is taken away and assigned again is not paused")
+    @Test("If a paused partition is revoked and assigned again, the consumer polls the partition's records again")
     func pauseThenReassign() async throws {
         try await withConsumer { consumer, _ in
             try consumer.assign([Self.partition: 0])
@@ -211,7 +212,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("A closed consumer polls no record, and its commits throw")
+    @Test("A closed consumer polls no record, and a commit of a closed consumer throws an error")
     func closed() async throws {
         try await withConsumer { consumer, _ in
             try consumer.assign([Self.partition: 0])

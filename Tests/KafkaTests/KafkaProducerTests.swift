@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Kafka producer", .serialized)
 struct KafkaProducerTests {
-    @Test("Each record's delivery is reported exactly once, even if many threads produce at once")
+    @Test("If four tasks produce simultaneously, the producer reports each record's delivery exactly once")
     func reportedOnce() async throws {
         let cluster = try MockCluster(topics: ["t": 4])
         let producer = try KafkaProducer(properties: properties(cluster, ["linger.ms": "5"]), log: quiet)
@@ -33,7 +33,8 @@ struct KafkaProducerTests {
 
     /// With more requests in flight, librdkafka concludes from a later batch's acknowledgement that the broker has the
     /// earlier batch. Every broker but the in-process broker guarantees this.
-    @Test("With one request in flight, every acknowledged record is in the log in order, even after refused requests")
+    @Test(
+        "With max.in.flight 1, every acknowledged record is in the log in order, although the broker refused requests")
     func acknowledgedIsThere() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let more: KeyValuePairs = [
@@ -63,7 +64,7 @@ struct KafkaProducerTests {
         #expect(acknowledged.value == 100)
     }
 
-    @Test("Closing reports each undeliverable record once, and later records are refused")
+    @Test("A closing producer reports each undeliverable record once, and a closed producer refuses further records")
     func closeWithOutstanding() async throws {
         let cluster = try MockCluster(topics: ["t": 2])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
@@ -91,7 +92,7 @@ struct KafkaProducerTests {
         cluster.close()
     }
 
-    @Test("A producer that is dropped on its own thread still reports the delivery")
+    @Test("A producer whose last reference is released on its own thread still reports the delivery")
     func dropped() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         var producer: KafkaProducer? = try KafkaProducer(properties: properties(cluster), log: quiet)
@@ -110,7 +111,7 @@ struct KafkaProducerTests {
         try await blocking { cluster.close() }
     }
 
-    @Test("A record that is too large is refused at once, and its delivery closure is not called")
+    @Test("If a record exceeds message.max.bytes, `produce` throws, and never calls the record's delivery closure")
     func tooLarge() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let producer = try KafkaProducer(properties: properties(cluster, ["message.max.bytes": "1000"]), log: quiet)
@@ -128,7 +129,7 @@ struct KafkaProducerTests {
         }
     }
 
-    @Test("Sending into a full queue waits for room, and producing into a full queue throws")
+    @Test("If the producer's queue is full, `send` waits for room, and `produce` throws an error")
     func fullQueue() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let few = properties(cluster, ["queue.buffering.max.messages": "10", "linger.ms": "1"])
@@ -154,7 +155,7 @@ struct KafkaProducerTests {
     }
 
     @Test(
-        "A producer learns the topics that it is given at its start before it sends a record",
+        "A producer fetches the metadata of the topics given to its initializer before it sends a record",
         .timeLimit(.minutes(1)))
     func learntTopic() async throws {
         let cluster = try MockCluster(topics: ["t": 3])
@@ -171,7 +172,7 @@ struct KafkaProducerTests {
         }
     }
 
-    @Test("A record produced while the broker is down is delivered once the broker is up, and the outage is logged")
+    @Test("If the broker is down, the producer logs the outage, and delivers the record once the broker is up")
     func outage() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let (lines, log) = AsyncStream.makeStream(of: KafkaLogLine.self)
@@ -205,7 +206,7 @@ struct KafkaProducerTests {
         }
     }
 
-    @Test("An idempotent producer that the cluster does not authorize has a fatal error, which is logged")
+    @Test("If the cluster does not authorize an idempotent producer, the producer throws and logs a fatal error")
     func fatal() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         cluster.pushRequestErrors(apiKey: 22, [31])  // InitProducerId, CLUSTER_AUTHORIZATION_FAILED

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Kafka properties")
 struct KafkaPropertiesTests {
-    @Test("librdkafka's own names and values have no fault")
+    @Test("The validation of properties finds no fault in librdkafka's own names and values")
     func noFaults() {
         let properties = KafkaProperties([
             ("bootstrap.servers", "localhost:9092"), ("acks", "all"), ("auto.offset.reset", "earliest"),
@@ -13,7 +13,7 @@ struct KafkaPropertiesTests {
     }
 
     @Test(
-        "A fault names the property and never shows the value",
+        "The error about a faulty property has the property's name, and never the property's value",
         arguments: [
             ("no.such.property", "hunter2"), ("linger.ms", "hunter2"), ("security.protocol", "hunter2"),
             ("compression.codec", "hunter2"), ("session.timeout.ms", "987654321987"), ("sasl.password", "hunter2\0"),
@@ -29,13 +29,13 @@ struct KafkaPropertiesTests {
         #expect(error?.message.contains(value) == false)
     }
 
-    @Test("All faulty properties are reported, not only the first")
+    @Test("The validation reports all faulty properties, not only the first")
     func allFaults() {
         let properties = KafkaProperties([("linger.ms", "x"), ("acks", "all"), ("nonsense", "y")])
         #expect(properties.faults().map(\.name) == ["linger.ms", "nonsense"])
     }
 
-    @Test("A property that is set again keeps its place and gets the new value, and nil removes the property")
+    @Test("Setting a property again keeps its place and replaces its value, and setting nil removes the property")
     func subscripting() {
         var properties = KafkaProperties([("a", "1"), ("b", "2"), ("a", "3")])
         #expect(properties.pairs.map(\.name) == ["a", "b"])
@@ -46,7 +46,7 @@ struct KafkaPropertiesTests {
         #expect(properties["a"] == nil)
     }
 
-    @Test("Printed properties show names only")
+    @Test("Printed properties show the properties' names and none of the values")
     func printing() {
         let properties = KafkaProperties([("sasl.password", "hunter2")])
         var dumped = ""
@@ -57,7 +57,7 @@ struct KafkaPropertiesTests {
         }
     }
 
-    @Test("A consumer without a group is refused with the name of the property")
+    @Test("Creating a consumer without a group throws an error that names group.id")
     func noGroup() {
         let error = #expect(throws: KafkaError.self) { try KafkaConsumer(properties: KafkaProperties(), log: quiet) }
         #expect(error?.message.contains("group.id") == true)
@@ -69,7 +69,7 @@ struct KafkaPropertiesTests {
         [("session.timeout.ms", "10000"), ("max.poll.interval.ms", "5000")],
     ]
 
-    @Test("If librdkafka refuses a client's properties, each kind of client throws at its start, at every try")
+    @Test("If librdkafka refuses the properties, every attempt to create a consumer, producer or admin client throws")
     func refusedClients() {
         for pairs in Self.refused.prefix(2) {
             let properties = KafkaProperties(pairs + [("group.id", "g"), ("bootstrap.servers", "127.0.0.1:1")])
@@ -90,7 +90,7 @@ struct KafkaPropertiesTests {
         #expect(throws: Never.self) { try KafkaConsumer(properties: sound, log: quiet).abandon() }
     }
 
-    @Test("librdkafka's objections to properties are found before a client is made")
+    @Test("The trial of a client's properties returns librdkafka's objection, although each single property is valid")
     func refusals() {
         for pairs in Self.refused {
             let properties = KafkaProperties(pairs)

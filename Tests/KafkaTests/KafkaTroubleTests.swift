@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Descriptions of trouble with brokers")
 struct KafkaTroubleTests {
-    @Test("a log line and an event about the same trouble give the same words, without librdkafka's times and counts")
+    @Test("the parser describes a log line and an event about one failure alike, without librdkafka's times and counts")
     func sameWords() {
         let words = "SSL handshake failed: error:0A000086:SSL routines::certificate verify failed"
         let advice = ": broker certificate could not be verified, verify that ssl.ca.location is correctly configured"
@@ -22,7 +22,7 @@ struct KafkaTroubleTests {
         #expect(KafkaTrouble(event) == expected)
     }
 
-    @Test("trouble with a coordinator names the broker; a line about no particular broker is no trouble")
+    @Test("the parser names the broker in a line about the coordinator, and ignores a line about no particular broker")
     func others() {
         let coordinator = KafkaLogLine(
             level: 3, facility: "FAIL",
@@ -43,7 +43,8 @@ struct KafkaTroubleTests {
         #expect(KafkaTrouble(KafkaLogLine(level: 4, facility: "CONFWARN", message: "[thrd:app]: x")) == nil)
     }
 
-    @Test("a refused client certificate, and a port that wants TLS or a log-in, are described in words")
+    @Test(
+        "the parser explains a refused client certificate, and a disconnect by a port that may require TLS or a log-in")
     func withoutWords() {
         let refused = KafkaLogLine(
             level: 3, facility: "FAIL",
@@ -81,8 +82,7 @@ struct KafkaTroubleTests {
         }
     }
 
-    @Test(
-        "if a client without a log-in uses a port that requires one, the trouble says that the port may want a log-in")
+    @Test("if a client without SASL uses a port that requires a log-in, the description suggests a missing log-in")
     func logInMissing() async throws {
         let broker = try await RefusingBroker.start(mechanisms: ["PLAIN"])
         let recorder = TroubleRecorder()
@@ -117,7 +117,8 @@ struct KafkaTroubleTests {
         }
     }
 
-    @Test("an unknown authority, an expired certificate and a certificate for another host are told apart")
+    @Test(
+        "the description distinguishes an unknown authority, an expired certificate and a certificate for another host")
     func certificates() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -156,7 +157,7 @@ struct KafkaTroubleTests {
         try await valid.shutdown()
     }
 
-    @Test("a refused password and a refused mechanism are told in the broker's words")
+    @Test("the description of a refused password or SASL mechanism has the broker's words, and never the password")
     func refusedLogIn() async throws {
         let sasl: KeyValuePairs<String, String> = [
             "security.protocol": "sasl_plaintext", "sasl.mechanism": "PLAIN", "sasl.username": "u",
@@ -175,7 +176,9 @@ struct KafkaTroubleTests {
         try await scram.shutdown()
     }
 
-    @Test("when a broker answers again after trouble, one log line says so", .timeLimit(.minutes(1)))
+    @Test(
+        "when a broker answers again after a failure, the client logs exactly one line about the recovery",
+        .timeLimit(.minutes(1)))
     func answersAgain() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let lines = Shared<[KafkaLogLine]>([])

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The in-process broker", .timeLimit(.minutes(1)))
 struct MockClusterTests {
-    @Test("A broker goes down and up while child processes that hold its socket are started")
+    @Test("The in-process broker goes down and up, and then takes a record, while child processes inherit its socket")
     func downWhileProgramsStart() async throws {
         let (isBegun, isOver) = (Shared(false), Shared(false))
         async let programs: Void = blocking {

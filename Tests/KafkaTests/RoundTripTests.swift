@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Kafka round trips", .serialized)
 struct RoundTripTests {
-    @Test("A record's bytes come back as they were, and null differs from empty")
+    @Test("The consumer reads key, value, headers and timestamp as they were sent, and null differs from empty")
     func everyField() async throws {
         let cluster = try MockCluster(topics: ["t": 2])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
@@ -41,7 +41,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test("The topic reader returns all partitions in order, and no record of an empty topic")
+    @Test("The topic reader returns all records, one partition after the other, and no record of an empty topic")
     func topicReader() async throws {
         let cluster = try MockCluster(topics: ["t": 3, "empty": 2])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
@@ -70,7 +70,7 @@ struct RoundTripTests {
         ("34", 0x8739_30da), ("4", 0x5a4b_5ca1),
     ]
 
-    @Test("With murmur2_random, a key gets the same partition as from a Java client")
+    @Test("With murmur2_random, the producer sends a key to the same partition as a Java client does")
     func partitioner() async throws {
         let cluster = try MockCluster(topics: ["t": 12])
         let producer = try KafkaProducer(properties: properties(cluster, ["partitioner": "murmur2_random"]), log: quiet)
@@ -104,7 +104,7 @@ struct RoundTripTests {
         return h ^ (h >> 15)
     }
 
-    @Test("Metadata lists the brokers and each topic's partitions, and throws for a topic that the broker refuses")
+    @Test("A metadata request returns brokers and partitions, and throws for a topic that the broker refuses")
     func metadata() async throws {
         let cluster = try MockCluster(brokerCount: 2, topics: ["t": 3])
         try await blocking {

@@ -25,7 +25,7 @@ struct TLSListener {
         return TLSListener(group: group, listener: listener)
     }
 
-    /// The address with the name `localhost`, which the certificates are for.
+    /// The address with the name `localhost`, for which the certificates are valid.
     var address: String { "localhost:\(listener.localAddress?.port ?? 0)" }
 
     func shutdown() async throws {

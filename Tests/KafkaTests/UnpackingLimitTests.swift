@@ -2,10 +2,10 @@ import Testing
 
 @testable import Kafka
 
-@Suite("The limit on unpacked answers")
+@Suite("The limit on decompressed fetch responses")
 struct UnpackingLimitTests {
-    /// Sends a batch for each size, with one record of so many MiB of blanks. The codec packs the blanks to some
-    /// kilobytes. Returns the consumer's results.
+    /// For each size, sends a batch with one record of this many MiB of blanks. The codec compresses the blanks to
+    /// some kilobytes. Returns the consumer's results.
     private func read(_ codec: String, megabytes: [Int]) async throws -> [String] {
         let cluster = try MockCluster(topics: ["t": 1])
         let producer = try KafkaProducer(
@@ -36,14 +36,15 @@ struct UnpackingLimitTests {
     }
 
     @Test(
-        "a batch that unpacks beyond the limit is refused and its offset is reported, whatever the codec",
+        "the consumer refuses a batch that decompresses beyond the limit, and reports the batch's offset",
         arguments: ["gzip", "lz4", "zstd"])
     func bomb(codec: String) async throws {
         #expect(try await read(codec, megabytes: [1, 110]) == ["1 at 0", "_BAD_COMPRESSION at 1"])
     }
 
     @Test(
-        "five batches that together exceed the limit are read, whatever the codec", arguments: ["gzip", "lz4", "zstd"])
+        "the consumer reads five batches that exceed the decompression limit only together",
+        arguments: ["gzip", "lz4", "zstd"])
     func whole(codec: String) async throws {
         #expect(try await read(codec, megabytes: [20, 20, 20, 20, 20]) == (0..<5).map { "20 at \($0)" })
     }

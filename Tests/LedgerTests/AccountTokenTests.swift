@@ -30,7 +30,7 @@ struct AccountTokenTests {
         return (words.compactMap(\.self) + event.risk.map(\.rawValue)).joined(separator: " ")
     }
 
-    @Test("a learnt token counts for other batches and replicas, and the database has only its hash")
+    @Test("after a player uses an account token, every replica flags the token's next player, and stores only a hash")
     func remembered() async throws {
         let database = try await LedgerDatabase()
         let (one, other) = (database.ledger(), database.ledger())
@@ -49,7 +49,7 @@ struct AccountTokenTests {
         await other.close()
     }
 
-    @Test("when two players use a new token at once on two replicas, one is granted and the other held")
+    @Test("if two players use a new token simultaneously on two replicas, one purchase is granted and one is held")
     func race() async throws {
         let database = try await LedgerDatabase()
         let ledgers = [database.ledger(), database.ledger()]
@@ -74,7 +74,7 @@ struct AccountTokenTests {
     }
 
     @Test(
-        "at its sixth player a token counts as a constant, which is reported once, and its disputed holds are granted")
+        "after a token's sixth player, the ledger reports a constant token once, and grants the token's disputed holds")
     func constant() async throws {
         let database = try await LedgerDatabase()
         let told = Mutex<[BundleID]>([])
@@ -130,8 +130,7 @@ struct AccountTokenTests {
     }
 
     @Test(
-        "a disputed hold leaves the purchase free if an operator rejects it, and is granted if an operator releases it"
-    )
+        "an operator's rejection of a disputed hold lets the token's owner get the purchase; a release grants the hold")
     func endings() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

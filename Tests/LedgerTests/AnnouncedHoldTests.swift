@@ -32,7 +32,7 @@ struct AnnouncedHoldTests {
         #expect(refused.rejected == 1)
     }
 
-    @Test("after an operator rejects the hold of the purchase's own player, the purchase stays refused")
+    @Test("after an operator rejects the hold of the token's player, the announced purchase stays refused")
     func refused() async throws {
         try await with(token: Subject.player) { subject, database in
             try await reject(in: database)
@@ -42,7 +42,7 @@ struct AnnouncedHoldTests {
         }
     }
 
-    @Test("after an operator rejects another player's hold, the purchase is granted to its own player")
+    @Test("after an operator rejects the hold of a player without the token, the token's player gets the purchase")
     func others() async throws {
         try await with(token: "player-2") { subject, database in
             try await reject(in: database)
@@ -51,7 +51,7 @@ struct AnnouncedHoldTests {
         }
     }
 
-    @Test("a purchase refunded while it was held is refused, and granted once Apple reverses the refund")
+    @Test("an announced purchase refunded while on hold is refused, and is granted after Apple reverses the refund")
     func refunded() async throws {
         try await with(token: "player-2") { subject, database in
             try await subject.apply(.revoked(.refund, at: Sample.noon), of: "1000", id: "refund")

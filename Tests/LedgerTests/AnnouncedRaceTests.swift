@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Announced purchases that two workers change at once")
+@Suite("Announced purchases that two workers change simultaneously")
 struct AnnouncedRaceTests {
     private typealias Subject = AnnouncedSubject
 
@@ -37,7 +37,7 @@ struct AnnouncedRaceTests {
         await pool.close()
     }
 
-    @Test("a purchase that was granted, or leased by another worker, since its lease is not set aside")
+    @Test("if a leased purchase is granted or leased again meanwhile, the first worker does not set the purchase aside")
     func setAside() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -64,7 +64,7 @@ struct AnnouncedRaceTests {
         await ledger.close()
     }
 
-    @Test("a purchase is due again if its token's player is recorded while a delivery sets the purchase unclaimed")
+    @Test("if the token's player is recorded while a delivery marks a purchase unclaimed, the purchase becomes due")
     func word() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -84,7 +84,7 @@ struct AnnouncedRaceTests {
         await ledger.close()
     }
 
-    @Test("a purchase that is announced and judged during the COMMIT of its token's record is due again afterwards")
+    @Test("a purchase announced and judged during the COMMIT that records the token's player becomes due again")
     func announcedMeanwhile() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

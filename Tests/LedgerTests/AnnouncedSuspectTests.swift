@@ -49,9 +49,7 @@ struct AnnouncedSuspectTests {
             """)
     }
 
-    @Test(
-        "a purchase is unclaimed after three shared leases and three deaths alone, and all other purchases are granted"
-    )
+    @Test("a purchase that kills workers in three shared and three isolated leases is set aside; the rest is granted")
     func poison() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1005, in: subject)
@@ -91,9 +89,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test(
-        "after a newer catalog or token owner no worker leases a purchase that was set aside; players may submit it"
-    )
+    @Test("neither a newer catalog nor a new token owner makes a set-aside purchase due, but a player may submit it")
     func setAside() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1001, in: subject)
@@ -112,7 +108,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("an operator's retry delivers a crashed purchase without suspicion, unless its evidence is gone")
+    @Test("an operator's retry clears a crashed purchase's lease count, and is impossible without the evidence")
     func retry() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1003, in: subject)
@@ -142,7 +138,8 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("failed deliveries of a living worker raise no suspicion, and the end of a delivery clears earlier deaths")
+    @Test(
+        "failed deliveries of a living worker make no purchase suspect, and a completed delivery clears counted deaths")
     func innocent() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1001, in: subject)
@@ -195,7 +192,7 @@ struct AnnouncedSuspectTests {
     func countedFirst() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1002, in: subject)
-            // The evidence of 1002 cannot be read, and the trigger refuses to store that finding. This error comes
+            // The evidence of 1002 is unreadable, and the trigger fails the UPDATE that stores this. The error comes
             // after the lease, and does not end the process.
             try await database.run("UPDATE announced_purchases SET evidence = '{' WHERE transaction_id = '1002'")
             try await database.run(
@@ -209,7 +206,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("a purchase whose delivery fails for an unknown reason is put off, and others leased with it are delivered")
+    @Test("if one delivery fails for an unknown reason, the purchase is postponed and the rest of the lease delivered")
     func failing() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1003, in: subject)

@@ -21,7 +21,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("a purchase with refused or unreadable data is unclaimed, and the purchases leased with it are granted")
+    @Test("a purchase with unreadable evidence or refused data becomes unclaimed; the rest of the lease is granted")
     func refusedData() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([
@@ -64,7 +64,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("another system's grant claims the purchase; a refunded purchase is refused until its refund is reversed")
+    @Test("another system's grant claims an unclaimed purchase; a refunded purchase is refused until the reversal")
     func others() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000", token: nil), try Subject.told("1001", token: nil)])
@@ -120,7 +120,9 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("only the newest purchases of unknown apps are kept, and none is dropped before a newer catalog judged it")
+    @Test(
+        "maintenance keeps the newest purchases of unknown apps, and drops no purchase before a newer catalog judges it"
+    )
     func unknownApps() async throws {
         try await Subject.withPlayer { subject, database in
             // This import has version 1, the version of the catalog that decides below.
@@ -151,7 +153,8 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("the unclaimed list names the player of a learnt token unless it is a constant, and inspect shows the row")
+    @Test(
+        "the unclaimed list names the learnt player of a token, except of a constant token; inspect shows the purchase")
     func list() async throws {
         try await Subject.withPlayer { subject, database in
             let other = "1a2b3c4d-0000-4000-8000-000000000002"
@@ -188,7 +191,8 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("each purchase is granted once while submissions, token records and two replicas' deliveries run at once")
+    @Test(
+        "while submissions, token records and two replicas' deliveries run concurrently, each purchase is granted once")
     func race() async throws {
         try await Subject.withPlayer { subject, database in
             let count = 120

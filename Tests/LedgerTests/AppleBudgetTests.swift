@@ -10,7 +10,7 @@ struct AppleBudgetTests {
         AppleScope(bundleID: Identifier(name), endpoint: "verifyReceipt", environment: .production)
     }
 
-    @Test("a lease that ends an hour ahead, left by a clock that was set back, does not delay the next lease")
+    @Test("after PostgreSQL's clock is set back by an hour, the previous lease's end does not delay the next lease")
     func clockSetBack() async throws {
         let database = try await LedgerDatabase()
         let budget = PostgresAppleBudget(pool: database.pool)
@@ -51,7 +51,7 @@ struct AppleBudgetTests {
         return (sent, stalled)
     }
 
-    @Test("two busy replicas together, or one alone, send about 50 requests a second in any ten seconds")
+    @Test("under a budget of 50 requests a second, one or two busy replicas send about 500 requests in any ten seconds")
     func twoReplicas() async throws {
         let uri = try await LedgerDatabase().uri
         async let first = Self.send(Self.scope("both"), uri: uri, seconds: 11, perSecond: 50)

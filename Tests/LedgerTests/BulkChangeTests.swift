@@ -43,7 +43,7 @@ struct BulkChangeTests {
         return database
     }
 
-    @Test("waking an app's parked submissions goes page by page, and wakes no other app's submissions")
+    @Test("making an app's blocked submissions due goes page by page, and changes no other app's submissions")
     func wake() async throws {
         let database = try await database()
         let parking = PostgresParking(pool: database.pool)

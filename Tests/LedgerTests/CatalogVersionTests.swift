@@ -22,7 +22,7 @@ struct CatalogVersionTests {
             environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: catalog, traceparent: nil)
     }
 
-    @Test("each purchase is granted once under the new catalog, and replicas with the old one lease none of its holds")
+    @Test("while replicas have different catalogs, no purchase is granted twice, and the old catalog leases no hold")
     func both() async throws {
         let database = try await LedgerDatabase()
         let (old, new) = (database.ledger(), database.ledger())

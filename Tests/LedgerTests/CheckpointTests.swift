@@ -40,9 +40,7 @@ struct CheckpointTests {
         #expect(after.departures == [0: 0, 1: 0])
     }
 
-    @Test(
-        "one of eight concurrent writers makes a checkpoint, the other writers get its row, none replaces a missing row"
-    )
+    @Test("of eight concurrent writers one creates the checkpoint; a writer that expects an existing row creates none")
     func race() async throws {
         let database = try await LedgerDatabase()
         for expected in [nil, Self.row(1, writer: 1)] as [OffsetCheckpoint?] {
@@ -82,7 +80,7 @@ struct CheckpointTests {
         #expect(try await other.read(topic: Sample.topic, partitions: [0]).departures == [0: 0])
     }
 
-    @Test("a consumer group without checkpoints begins with the offset and departures that version 3 left")
+    @Test("a consumer group without checkpoints starts with the offset and departures that schema version 3 stored")
     func adopted() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -114,7 +112,7 @@ struct CheckpointTests {
         #expect(try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2]).departures == [0: 1, 1: 2])
     }
 
-    @Test("another database has another history, and refuses a checkpoint for decisions in the first database")
+    @Test("a second database has a history of its own, and refuses a checkpoint for decisions in the first database")
     func otherDatabase() async throws {
         let here = try await Self.checkpoints(try await LedgerDatabase().pool).read(
             topic: Sample.topic, partitions: [0])
@@ -145,7 +143,8 @@ struct CheckpointTests {
         server.stop()
     }
 
-    @Test("without the right to read the log's position, only a checkpoint of the same history is written")
+    @Test(
+        "if PostgreSQL hides the WAL position, a checkpoint write is refused unless it names the same database history")
     func hiddenLog() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

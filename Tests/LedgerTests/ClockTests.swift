@@ -4,11 +4,11 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-/// PostgreSQL's clock was two days ahead when these rows were written, and is right now.
+/// PostgreSQL's clock was two days ahead when these rows were written, and is correct again.
 @Suite("Rows that were written while PostgreSQL's clock was ahead")
 struct ClockTests {
     @Test(
-        "a parked submission with its due time and lease two days ahead is leased at once, and only once",
+        "a parked submission whose due time and lease end lie two days ahead is leased immediately, and only once",
         arguments: [0, 3])
     func parked(takes: Int) async throws {
         let database = try await LedgerDatabase()
@@ -39,7 +39,7 @@ struct ClockTests {
         await store.close()
     }
 
-    @Test("a parked submission with a long delay by a right clock is not due early")
+    @Test("a parked submission with a configured delay of days is not leased early")
     func longDelay() async throws {
         let database = try await LedgerDatabase()
         // An operator may set RETRY_DOUBT_SECONDS to a delay of days.
@@ -53,7 +53,7 @@ struct ClockTests {
         await store.close()
     }
 
-    @Test("a hold with its due time and lease two days ahead is leased at once, and only once")
+    @Test("a hold whose due time and lease end lie two days ahead is leased immediately, and only once")
     func holds() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -67,7 +67,9 @@ struct ClockTests {
         await ledger.close()
     }
 
-    @Test("events written or leased two days ahead are leased as orphans at once, and only once")
+    @Test(
+        "outbox events whose creation or lease end lies two days ahead are leased as orphans immediately, and only once"
+    )
     func outbox() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -87,7 +89,7 @@ struct ClockTests {
         await ledger.close()
     }
 
-    @Test("a budget hold that ends two days ahead is ignored, and a new hold counts")
+    @Test("a hold of the Apple budget that ends two days ahead is ignored, and a new hold takes effect")
     func budget() async throws {
         let database = try await LedgerDatabase()
         let budget = PostgresAppleBudget(pool: database.pool)

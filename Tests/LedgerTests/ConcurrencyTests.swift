@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Concurrent ledgers")
 struct ConcurrencyTests {
-    @Test("fifty submissions of one transaction by two players through two ledgers grant it once")
+    @Test("fifty submissions of one transaction by two players through two ledgers lead to one grant")
     func oneTransaction() async throws {
         let database = try await LedgerDatabase()
         let ledgers = [database.ledger(writers: 2), database.ledger(writers: 2)]
@@ -26,7 +26,7 @@ struct ConcurrencyTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("when two players restore one non-consumable under new ids at once, one is granted and the other rejected")
+    @Test("if two players simultaneously restore a non-consumable under new ids, one is granted and one rejected")
     func twoRestores() async throws {
         let database = try await LedgerDatabase()
         let one = database.ledger()
@@ -53,7 +53,7 @@ struct ConcurrencyTests {
         await two.close()
     }
 
-    @Test("when two players restore a purchase with a freed claim at once, exactly one is granted")
+    @Test("if two players simultaneously restore a purchase with a freed claim, exactly one player is granted")
     func twoRestoresOfFreed() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -78,7 +78,7 @@ struct ConcurrencyTests {
         await two.close()
     }
 
-    @Test("batches that touch the same transactions in opposite orders never fail one another")
+    @Test("concurrent batches with the same transactions in opposite orders do not deadlock")
     func oppositeOrders() async throws {
         let troubles = Atomic<Int>(0)
         let observer = LedgerObserver(trouble: { trouble in
@@ -107,7 +107,7 @@ struct ConcurrencyTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("a record that two replicas decide at the same time has one answer")
+    @Test("if two replicas decide a record differently at the same time, both replicas get the same answer")
     func zombie() async throws {
         let database = try await LedgerDatabase()
         let ledgers = [database.ledger(), database.ledger()]
@@ -137,7 +137,7 @@ struct ConcurrencyTests {
     }
 
     @Test(
-        "while one writer's batch waits for a lock, another writer writes the queued decisions",
+        "while one writer's batch waits for a lock, the second writer writes the queued decisions",
         .timeLimit(.minutes(1)))
     func backlog() async throws {
         let database = try await LedgerDatabase()
@@ -164,7 +164,7 @@ struct ConcurrencyTests {
         await ledger.close()
     }
 
-    @Test("a record that is in flight many times in one batch has one answer")
+    @Test("if a batch contains a record many times, all copies get the same answer")
     func twiceInABatch() async throws {
         let ledger = try await LedgerDatabase().ledger()
         let decision = Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1)

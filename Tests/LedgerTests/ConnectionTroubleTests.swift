@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Trouble with the connection")
+@Suite("Lost connections to PostgreSQL")
 struct ConnectionTroubleTests {
     /// Checks the rules that hold after any trouble: each record is answered, each transaction is granted once, and
     /// each event is in the outbox.
@@ -30,7 +30,8 @@ struct ConnectionTroubleTests {
         }
     }
 
-    @Test("terminating every backend again and again loses nothing and grants nothing twice")
+    @Test(
+        "while PostgreSQL's backends are terminated repeatedly, the ledger loses no decision and grants nothing twice")
     func terminatedBackends() async throws {
         let database = try await LedgerDatabase()
         let ledgers = [database.ledger(writers: 2), database.ledger(writers: 2)]
@@ -59,7 +60,7 @@ struct ConnectionTroubleTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("a ledger reports that a server has crashed, waits until it comes back, and grants each purchase once")
+    @Test("if PostgreSQL crashes, the ledger reports the loss, waits for a restart, and grants each purchase once")
     func serverRestarts() async throws {
         let server = try EmbeddedPostgres.start(durable: false, settings: ["synchronous_commit": "on"])
         let database = try await LedgerDatabase(server: server)
@@ -84,7 +85,7 @@ struct ConnectionTroubleTests {
         server.stop()
     }
 
-    @Test("if a COMMIT gets no answer, the ledger looks the batch up, and does not write it twice")
+    @Test("if a COMMIT gets no answer, the ledger looks the batch up, and does not write the batch twice")
     func lostCommitAnswers() async throws {
         let server = try EmbeddedPostgres.start(durable: false)
         let database = try await LedgerDatabase(server: server)
@@ -127,7 +128,7 @@ struct ConnectionTroubleTests {
         await ledger.close()
     }
 
-    @Test("closing fails all waiting jobs, even while the server is away")
+    @Test("if PostgreSQL is down, closing the ledger fails all waiting calls")
     func closing() async throws {
         let pool = LedgerDatabase.pool("postgresql://postgres@127.0.0.1:1/none")
         let ledger = PostgresLedger(pool: pool)

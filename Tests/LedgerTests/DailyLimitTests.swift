@@ -13,7 +13,7 @@ struct DailyLimitTests {
             dailyLimit: limit)
     }
 
-    @Test("forty purchases of two players on one day through two ledgers grant exactly the limit to each player")
+    @Test("of forty concurrent purchases of two players on one day, exactly the daily limit is granted to each player")
     func concurrent() async throws {
         let database = try await LedgerDatabase()
         let ledgers = [database.ledger(writers: 2), database.ledger(writers: 2)]
@@ -35,7 +35,7 @@ struct DailyLimitTests {
     /// Both ledgers read the day's grants before either ledger has committed. The second ledger waits for the lock of
     /// the first, and then counts.
     @Test(
-        "a limit holds across replicas under every default isolation of the database",
+        "the daily limit holds across replicas under every default isolation level of the database",
         arguments: ["read committed", "repeatable read", "serializable"])
     func isolation(level: String) async throws {
         let database = try await LedgerDatabase()
@@ -67,7 +67,7 @@ struct DailyLimitTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("a limit counts other systems' grants, but no revoked grant or held purchase, and a release may exceed it")
+    @Test("a daily limit counts other systems' grants but no revoked grants or holds; a release may exceed the limit")
     func counted() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -134,7 +134,8 @@ struct DailyLimitTests {
         await ledger.close()
     }
 
-    @Test("batches that check many limits in opposite orders at once get all their purchases granted")
+    @Test(
+        "concurrent batches that check daily limits in opposite orders do not deadlock, and all purchases are granted")
     func oppositeOrders() async throws {
         let database = try await LedgerDatabase()
         let one = database.ledger()

@@ -5,7 +5,7 @@ import Ledger
 import Postgres
 import Testing
 
-@Suite("The history of the database that answered")
+@Suite("The database history in PostgreSQL's answers")
 struct DatabaseHistoryTests {
     private func parking(_ offset: Int64, failures: Int = 1) -> ParkingSubmission {
         ParkingSubmission(
@@ -14,7 +14,7 @@ struct DatabaseHistoryTests {
             history: WaitingHistory(), dueAfterSeconds: 3_600)
     }
 
-    @Test("every answer that lets a record count as done names the history in which offsets are checkpointed")
+    @Test("each answer that completes a record names the database history that the checkpoints use")
     func everywhere() async throws {
         let database = try await LedgerDatabase()
         let here = try await PostgresCheckpoints(pool: database.pool, group: "receiptd").read(
@@ -42,7 +42,7 @@ struct DatabaseHistoryTests {
         await ledger.close()
     }
 
-    @Test("a session keeps the history, and determines it again after RESET ALL or a rolled-back SQL transaction")
+    @Test("a session caches the database history, and computes the history again after RESET ALL or a rollback")
     func kept() async throws {
         struct Stop: Error {}
         let database = try await LedgerDatabase()
@@ -71,7 +71,7 @@ struct DatabaseHistoryTests {
     }
 
     /// The pool keeps the session that it opened on the standby. No session can write on a standby.
-    @Test("a session that was opened on a standby names the new history after the standby is promoted")
+    @Test("after a standby is promoted, a session that was opened on the standby reports the new database history")
     func promotion() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("promoted-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -19,8 +19,7 @@ struct DecidedAgainTests {
     }
 
     @Test(
-        "a refunded purchase is granted and revoked at once, whether a notification or Apple's answer shows the refund"
-    )
+        "a refunded purchase is granted and immediately revoked, whether a notification or an answer shows the refund")
     func refunded() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -46,7 +45,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a lost non-consumable's grant is revoked if the next answer shows its refund, and its lost copy is granted")
+    @Test("if the next answer shows a refund, the lost original's grant is revoked, and the lost copy is granted")
     func shownNext() async throws {
         let database = try await LedgerDatabase()
         let claims = PostgresClaims(pool: database.pool)
@@ -99,7 +98,8 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a refunded purchase is cancelled if the rules hold or reject it, or if it is decided for the first time")
+    @Test(
+        "a refunded purchase is rejected as cancelled if the rules do not grant it, or at the record's first decision")
     func cancelled() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -116,7 +116,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a non-consumable that was granted and revoked at once is granted when the player buys it again")
+    @Test("a non-consumable that was granted and immediately revoked is granted when the player buys the product again")
     func nonConsumable() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -132,7 +132,7 @@ struct DecidedAgainTests {
     }
 
     @Test(
-        "a purchase that is granted and revoked at once does not stop the grant of its receipt's other purchase",
+        "the immediate revocation of a refunded purchase does not stop the grant of the receipt's other purchase",
         arguments: [ProductKind.consumable, .nonConsumable, .autoRenewableSubscription])
     func othersOfTheReceipt(kind: ProductKind) async throws {
         let database = try await LedgerDatabase()
@@ -164,9 +164,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test(
-        "a refunded announced purchase is granted and revoked if Apple signed it before the fall-back, even if refused"
-    )
+    @Test("a refunded purchase that Apple announced before the fall-back is granted and revoked, even after a refusal")
     func announced() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -194,7 +192,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a refunded purchase held before the fall-back is granted and revoked on release, a later hold is rejected")
+    @Test("on release, a refunded purchase held before the fall-back is granted and revoked; a later hold is rejected")
     func held() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -226,7 +224,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a parked submission counts as decided again if the lost decisions include its record's offset and time")
+    @Test("a parked submission counts as decided again if the lost decisions cover the record's offset and timestamp")
     func parked() async throws {
         try await withParking { database, store in
             let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
@@ -249,9 +247,7 @@ struct DecidedAgainTests {
         }
     }
 
-    @Test(
-        "a subscription's revisions continue above all that the lost state may have published, even after a second loss"
-    )
+    @Test("after each fall-back, a subscription's revisions exceed all that the lost state may have published")
     func revisions() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -285,7 +281,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a subscription that is created after the fall-back begins above the revisions of the lost state")
+    @Test("a subscription created after the fall-back starts with a revision above every revision of the lost state")
     func firstRevision() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -8,7 +8,7 @@ import Testing
 
 /// PostgreSQL reads the whole default partition whenever maintenance creates a day's partition. Maintenance
 /// creates no day while the default partition holds many rows.
-@Suite("The default partition of the outcomes stays small")
+@Suite("The default partition of the outcomes table")
 struct DefaultOutcomesTests {
     private static let days = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'outcomes'::regclass"
     private static let inDefault = "SELECT count(*) FROM outcomes_default"
@@ -34,7 +34,7 @@ struct DefaultOutcomesTests {
             .each([Sample.judged(Sample.purchase("\(1000 + offset)"))]), offset: offset, at: Self.now, sentAt: sentAt)
     }
 
-    @Test("outcomes of the last month and the next days go to day partitions, and all others to outcomes_apart")
+    @Test("outcomes of the last month and next days go to day partitions, and all other outcomes go to outcomes_apart")
     func oldTopic() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -58,8 +58,7 @@ struct DefaultOutcomesTests {
         await ledger.close()
     }
 
-    @Test(
-        "a worker empties the default partition in slices, answers stay readable, and missing days are made afterwards")
+    @Test("maintenance moves the default partition's rows in slices, keeps answers readable, then creates missing days")
     func moved() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -96,7 +95,7 @@ struct DefaultOutcomesTests {
         #expect(try await database.number(Self.days) == partitions)
     }
 
-    @Test("outcomes stored apart from their day are pruned once they are old enough, by an index")
+    @Test("maintenance deletes old rows of outcomes_apart, and finds the rows by an index")
     func pruned() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.filled)

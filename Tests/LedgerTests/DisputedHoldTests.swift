@@ -58,7 +58,7 @@ struct DisputedHoldTests {
         await ledger.close()
     }
 
-    @Test("an operator's paged rejection ends all 250 disputed holds of one transaction, which began at the same time")
+    @Test("an operator's paged rejection ends all 250 disputed holds of one transaction")
     func pages() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -76,7 +76,7 @@ struct DisputedHoldTests {
         await ledger.close()
     }
 
-    @Test("erasing a player ends that player's hold of the transaction alone")
+    @Test("erasing a player ends only the erased player's hold of a disputed transaction")
     func erased() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -103,7 +103,7 @@ struct DisputedHoldTests {
         await ledger.close()
     }
 
-    @Test("the owner for a refund request about a disputed purchase is its first holder")
+    @Test("a refund request about a purchase with two holds belongs to the player of the first hold")
     func refundOwner() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -116,7 +116,7 @@ struct DisputedHoldTests {
     }
 
     @Test(
-        "if two players submit a purchase at once on two replicas, one holds it, the other disputes it or is rejected"
+        "if two players submit a purchase simultaneously, one submission is held, and the other is disputed or rejected"
     )
     func race() async throws {
         let database = try await LedgerDatabase()
@@ -142,7 +142,7 @@ struct DisputedHoldTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("a statement of an earlier version, which would delete both holds of a transaction, fails")
+    @Test("an earlier version's DELETE, which would delete both holds of a transaction, fails")
     func earlierWorker() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

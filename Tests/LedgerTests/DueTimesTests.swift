@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Due times that a wrong clock put too far ahead")
 struct DueTimesTests {
-    @Test("wrong due times are corrected 1,000 at a time, at the next look after a full batch, otherwise once a minute")
+    @Test("the worker corrects wrong due times in batches of 1,000: after a full batch immediately, else once a minute")
     func pace() async throws {
         let database = try await LedgerDatabase()
         try await database.run("CREATE TABLE put_off (id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY, due float8)")

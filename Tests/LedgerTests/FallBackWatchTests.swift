@@ -80,7 +80,7 @@ struct FallBackWatchTests {
         await ledger.close()
     }
 
-    @Test("a worker that has decided nothing yet notices each replacement of its database by a copy")
+    @Test("a ledger that has decided nothing yet notices each replacement of the database by a copy")
     func otherDatabaseBeforeTheFirst() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

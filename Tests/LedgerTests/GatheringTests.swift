@@ -41,7 +41,7 @@ struct GatheringTests {
         #expect(flood.allSatisfy { $0 == .milliseconds(10) }, "\(flood)")
     }
 
-    @Test("a small batch's wait keeps to the bound, or is zero under a short bound; a large batch ignores the bound")
+    @Test("the given bound limits the wait of a batch behind few submissions, and not of a batch behind many")
     func bounded() {
         var gathering = Self.gathering()
         var now = ContinuousClock.now
@@ -58,7 +58,7 @@ struct GatheringTests {
     }
 
     @Test(
-        "a share of one half halves the wait behind a small batch, and leaves the wait behind a large batch unchanged")
+        "with a share of one half, the wait after a small batch halves, and the wait after a large batch is unchanged")
     func half() {
         var (whole, half) = (Self.gathering(), Self.gathering(share: 0.5))
         var now = ContinuousClock.now
@@ -71,7 +71,7 @@ struct GatheringTests {
         #expect(half.delay(behind: 30, now: now) == .milliseconds(6))
     }
 
-    @Test("the wait is zero if the longest wait is zero", arguments: [1, 8, 400])
+    @Test("if the longest wait is configured as zero, no batch waits", arguments: [1, 8, 400])
     func none(count: Int) {
         var gathering = Gathering(busyGroup: 8, busyDelay: .milliseconds(4), longestDelay: .zero)
         var now = ContinuousClock.now
@@ -81,7 +81,7 @@ struct GatheringTests {
         }
     }
 
-    @Test("the wait is zero again after a pause of five seconds")
+    @Test("after a pause of five seconds, the next batch does not wait")
     func pause() {
         var gathering = Self.gathering()
         var now = ContinuousClock.now

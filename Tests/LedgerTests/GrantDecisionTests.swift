@@ -49,7 +49,7 @@ struct GrantDecisionTests {
     }
 
     @Test(
-        "an operator's revocation of a non-consumable covers its copies, even if a consumable was granted",
+        "after an operator revokes a non-consumable's original, the ledger rejects a copy, and vice versa",
         arguments: ["1000", "1001"])
     func revokedOriginal(granted: String) async throws {
         let database = try await LedgerDatabase()
@@ -106,7 +106,7 @@ struct GrantDecisionTests {
         await ledger.close()
     }
 
-    @Test("a grant stays revoked while Apple's or the operator's revocation of it stands")
+    @Test("a grant stays revoked until neither Apple's nor an operator's revocation is in force")
     func bothWords() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -131,7 +131,7 @@ struct GrantDecisionTests {
         await ledger.close()
     }
 
-    @Test("a revocation written by another system counts as Apple's: Apple's reversal ends it, an operator cannot")
+    @Test("a revocation that another system wrote ends with Apple's reversal, not with an operator's reinstatement")
     func written() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -149,9 +149,7 @@ struct GrantDecisionTests {
 
     /// A restored copy has its own id and date. Only the original transaction distinguishes the copy from a new
     /// purchase.
-    @Test(
-        "a restored copy of a non-consumable stays revoked or granted as the operator decided, whenever it was restored"
-    )
+    @Test("an operator's revocation or reinstatement of a non-consumable covers every copy, whatever the copy's date")
     func restored() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -186,7 +184,7 @@ struct GrantDecisionTests {
         await ledger.close()
     }
 
-    @Test("a non-consumable is not reinstated beside another grant of it that is in force")
+    @Test("an operator cannot reinstate a non-consumable while a second grant of the non-consumable is in force")
     func twice() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -19,7 +19,7 @@ struct GrantImportTests {
             grantedAt: Sample.noon, submissionID: "import")
     }
 
-    @Test("an imported grant counts as granted, once, and a second import of it changes nothing")
+    @Test("an imported transaction counts as granted, and a second import of the transaction changes nothing")
     func repeated() async throws {
         let database = try await LedgerDatabase()
         let importing = GrantImport(pool: database.pool)
@@ -36,8 +36,7 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test(
-        "after an import, the copy in force bars other copies, even if its original was revoked in the file or earlier")
+    @Test("an imported copy in force blocks further copies, even if the original was revoked in the file or before")
     func copyInForce() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -56,7 +55,7 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test("an imported grant makes its player the owner of a subscription of which another player has only a hold")
+    @Test("an imported grant makes the player a subscription's owner, even if a second player already has a hold")
     func heldByAnother() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -114,7 +113,7 @@ struct GrantImportTests {
         #expect(player == trap)
     }
 
-    @Test("holds under an imported original are made due, and end as already granted")
+    @Test("an import makes holds of the imported original's copies due, and the holds end as already granted")
     func holds() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -174,7 +173,7 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test("an import that names a subscription's owner gets the announced renewals granted to that owner")
+    @Test("after an import names a subscription's owner, the announced renewals are granted to the owner")
     func renewals() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -193,7 +192,7 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test("an import and a ledger that grant the same transactions at once grant each transaction once")
+    @Test("if an import and a ledger grant the same transactions concurrently, each transaction is granted once")
     func beside() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger(writers: 2)

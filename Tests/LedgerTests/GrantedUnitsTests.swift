@@ -5,9 +5,7 @@ import Testing
 
 @Suite("Granted units")
 struct GrantedUnitsTests {
-    @Test(
-        "production units are granted on the day of purchase and revoked on the day of revocation, in the given zone"
-    )
+    @Test("the report counts production units on the days of purchase and of revocation, in the given time zone")
     func units() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -35,7 +33,7 @@ struct GrantedUnitsTests {
         #expect(try await GrantedUnits.isKnown(timeZone: "Mars", in: database.pool) == false)
     }
 
-    @Test("money is summed by currency without the revoked share, and grants without a price are listed separately")
+    @Test("the report sums money by currency without the revoked share, and lists grants without a price separately")
     func money() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

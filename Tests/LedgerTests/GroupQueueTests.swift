@@ -5,7 +5,7 @@ import Testing
 @Suite("Queue of groups")
 struct GroupQueueTests {
     @Test(
-        "a reader with a minimum of three leaves two elements to another reader, and gets three when they wait",
+        "a reader with a minimum of three elements never gets a group of two, and gets a group once three wait",
         .timeLimit(.minutes(1)))
     func minimum() async {
         let queue = GroupQueue<Int, Int>()
@@ -14,7 +14,7 @@ struct GroupQueueTests {
             for entry in group { entry.answer(-entry.request) }
             return group.count
         }
-        // The patient reader never gets a group of two, even if both elements come before it reads.
+        // The patient reader never gets a group of two, even if two elements come before the reader reads.
         async let first = queue.ask(1, size: 1)
         async let second = queue.ask(2, size: 1)
         var answered = 0

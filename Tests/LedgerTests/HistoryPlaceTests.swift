@@ -9,7 +9,7 @@ import Testing
 struct HistoryPlaceTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
 
-    @Test("the place moves only in the database that has the effects of the notifications before it")
+    @Test("a history's place advances only if all notifications before the place took effect in this database")
     func fellOver() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)
@@ -30,11 +30,11 @@ struct HistoryPlaceTests {
     }
 }
 
-@Suite("Windows of a notification history that were read in part")
+@Suite("Partly read windows of a notification history")
 struct HistoryPageTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
 
-    @Test("a page is dropped if its window is too old for Apple or ends in the future, or if the place has passed it")
+    @Test("a saved page is dropped if the window is too old for Apple, ends in the future, or starts before the place")
     func outdated() {
         let now = Sample.noon
         let day: Int64 = 86_400_000
@@ -67,7 +67,7 @@ struct SuspectNotificationTests {
         }
     }
 
-    @Test("leases without progress are counted, and a finished page, a window's end or a release restarts the count")
+    @Test("leases of a place without progress are counted; a page, a window's end or a release restarts the count")
     func starts() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)
@@ -95,7 +95,7 @@ struct SuspectNotificationTests {
         #expect(try await places.lease(Self.scope, survived: nil, seconds: 60)?.starts == 1)
     }
 
-    @Test("a death counts against the notification that was begun last, unless the process that began it survived")
+    @Test("an expired lease counts as a death against the notification started last, unless the process survived")
     func deaths() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)
@@ -119,7 +119,7 @@ struct SuspectNotificationTests {
         #expect(try await places.lease(Self.scope, survived: nil, seconds: 60)?.culprit == nil)
     }
 
-    @Test("the next replica knows the last hundred notifications that were set aside")
+    @Test("the next replica that leases a place knows the last hundred notifications that were set aside")
     func setAside() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)

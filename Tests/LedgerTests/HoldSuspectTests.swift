@@ -55,8 +55,7 @@ struct HoldSuspectTests {
     }
 
     @Test(
-        "a hold waits for an operator after three shared leases and three deaths alone, and all other holds are granted"
-    )
+        "a hold that kills workers in three shared and three isolated leases is set aside; the other holds are granted")
     func poison() async throws {
         try await with { holds, database in
             #expect(try await release(database) == 5)
@@ -97,9 +96,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test(
-        "after a hold was set aside, no newer catalog tries it, and after an operator's release it is tried unsuspected"
-    )
+    @Test("no newer catalog leases a set-aside hold, and an operator's release clears the hold's counted deaths")
     func setAside() async throws {
         try await with(holds: 1) { holds, database in
             try await database.run("UPDATE holds SET due_at = now(), takes = 5, is_alone = true, deaths_alone = 2")
@@ -117,7 +114,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("three expired leases by a newer catalog make a hold suspect, while ended leases and long tries do not")
+    @Test("three expired leases make a hold suspect; leases that a living worker ends or outlasts do not")
     func innocent() async throws {
         try await with(holds: 1) { holds, database in
             for _ in 0..<10 {
@@ -150,7 +147,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("each expired lease lengthens the next, up to six minutes, and a hold that stays held is no suspect")
+    @Test("each expired lease lengthens the next lease, up to six minutes, and a hold that is kept is not suspect")
     func kept() async throws {
         try await with(holds: 1) { holds, database in
             var seconds: [Int] = []
@@ -170,7 +167,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("a lease is counted before the submission is read, and a late finding leaves the operator's release in force")
+    @Test("a lease is counted before the submission is read, and a worker without the lease cannot set a hold aside")
     func countedFirst() async throws {
         try await with(holds: 2) { holds, database in
             #expect(try await release(database) == 2)

@@ -6,7 +6,7 @@ import Testing
 @testable import Ledger
 
 extension HoldTests {
-    @Test("an operator's rejection covers another id of the period, and the copies of a non-consumable")
+    @Test("an operator's rejection covers a period's other ids and a non-consumable's copies, for this player only")
     func rejectedUnderAnotherID() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -31,7 +31,7 @@ extension HoldTests {
         await ledger.close()
     }
 
-    @Test("a released hold is granted even if an operator refused the player another copy")
+    @Test("a released hold of a non-consumable is granted even if an operator rejected the player's other copy")
     func releasedBesideRejected() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -28,7 +28,7 @@ struct HoldTests {
         try await PostgresHolds(pool: database.pool).leaseDue(catalogVersion: catalogVersion, limit: limit)
     }
 
-    @Test("a hold is listed with the price that Apple told, or without a price if Apple told none")
+    @Test("the list of holds shows the price that Apple gave, or no price if Apple gave none")
     func price() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -43,7 +43,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("a released hold is leased once and granted to its submission, and its event waits in the outbox")
+    @Test("a released hold is leased once and settled with a grant, and the event waits in the outbox")
     func release() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -102,7 +102,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("an operator's release and an expired lease each stop the earlier worker from settling the hold")
+    @Test("after an operator's release or a lease's expiry, the earlier worker can no longer settle the hold")
     func leases() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -173,8 +173,7 @@ struct HoldTests {
     }
 
     @Test(
-        "a hold moves to the other original that Apple now shows, and the first is free once its last hold has ended"
-    )
+        "a settled hold claims the original that Apple now shows, and the last hold's end frees the previous original")
     func anotherOriginal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -219,7 +218,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("a catalog leases a hold once, and only if it is newer than the last catalog that kept the hold")
+    @Test("a hold is leased only under a catalog that is newer than the last catalog that kept the hold")
     func catalogs() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -28,7 +28,7 @@ struct HungSessionTests {
             """)
     }
 
-    @Test("a hung batch delays no other submission, and is written once in the end", arguments: Moment.allCases)
+    @Test("a batch whose session hangs delays no other submission, and is written once", arguments: Moment.allCases)
     func others(moment: Moment) async throws {
         let database = try await LedgerDatabase()
         try await freeze(moment, in: database)

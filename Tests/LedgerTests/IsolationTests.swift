@@ -44,7 +44,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "a submission that raises an error even by itself is parked, and the other 99 of its batch are granted",
+        "a submission that fails even in a batch of its own is parked, and the other 99 of the batch are granted",
         .timeLimit(.minutes(2)))
     func ownError() async throws {
         let database = try await LedgerDatabase()
@@ -66,7 +66,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "a submission that fails for a missing right is not parked, and is granted once the cause is removed",
+        "a submission that fails for a missing privilege is not parked, and is granted once the cause is removed",
         .timeLimit(.minutes(2)))
     func missingRight() async throws {
         let database = try await LedgerDatabase()
@@ -86,7 +86,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "while every SQL transaction fails no submission is parked, and all are granted once the cause is removed",
+        "while all SQL transactions fail, no submission is parked; after the repair, every submission is granted",
         .timeLimit(.minutes(2)))
     func everything() async throws {
         let database = try await LedgerDatabase()

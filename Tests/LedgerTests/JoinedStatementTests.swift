@@ -37,7 +37,7 @@ struct JoinedStatementTests {
         }
     }
 
-    @Test("grants and outcomes take one statement, unless the ledger must count a replay between the two")
+    @Test("one statement writes a batch's grants and outcomes, unless the ledger must count a replay in between")
     func statements() async throws {
         let database = try await LedgerDatabase()
         let (ledger, pool) = Self.ledger(database)
@@ -55,7 +55,7 @@ struct JoinedStatementTests {
         await ledger.close()
     }
 
-    @Test("the joined statement skips purchases claimed by or granted to another player, and decides a record once")
+    @Test("the joined statement skips purchases that another player owns, and decides a repeated record only once")
     func known() async throws {
         for (index, known) in [
             // Another player's claim.
@@ -120,7 +120,7 @@ struct JoinedStatementTests {
         await ledger.close()
     }
 
-    @Test("if the event or proof exists, the joined statement fails, and its ON CONFLICT variant writes the batch")
+    @Test("if the event or proof already exists, the joined statement fails, and the ON CONFLICT variant succeeds")
     func conflict() async throws {
         let decision = Sample.decision(
             [Sample.judged(Sample.purchase("1"))], player: "one", offset: 1, remembers: true)
@@ -147,7 +147,7 @@ struct JoinedStatementTests {
             for counted in ["grants", "outcomes", "outbox", "proofs"] {
                 #expect(try await database.number("SELECT count(*) FROM \(counted)") == 1, "\(counted)")
             }
-            // After the conflict, the ledger uses the ON CONFLICT variant for the next batch at once.
+            // After the conflict, the ledger uses the ON CONFLICT variant for the next batch.
             _ = try await ledger.record(
                 Sample.decision([Sample.judged(Sample.purchase("2"))], player: "one", offset: 2))
             #expect(ledger.conflicts.areLikely())
@@ -156,7 +156,7 @@ struct JoinedStatementTests {
         }
     }
 
-    @Test("after a conflict, conflicts count as likely for ConflictWatch.batches batches, and no longer")
+    @Test("after a conflict, ConflictWatch calls conflicts likely for exactly ConflictWatch.batches batches")
     func watch() {
         let watch = ConflictWatch()
         #expect(!watch.areLikely())

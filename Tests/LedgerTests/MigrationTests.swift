@@ -18,7 +18,7 @@ struct MigrationTests {
     }
 
     @Test(
-        "a migration that waits for a backup names it, blocks no grants, and completes once the backup ends",
+        "a migration that a backup blocks names the backup's session, blocks no grants, and completes after the backup",
         .timeLimit(.minutes(2)))
     func old() async throws {
         let database = try await LedgerDatabase()
@@ -60,7 +60,7 @@ struct MigrationTests {
         try await backup.finish()
     }
 
-    @Test("a migration builds a missing index, rebuilds an invalid index, and drops the index it replaces")
+    @Test("a migration builds a missing index, rebuilds an invalid index, and drops a replaced index")
     func indexes() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -88,7 +88,7 @@ struct MigrationTests {
     }
 
     @Test(
-        "an index build that an old snapshot blocks fails and names its session, and succeeds once the snapshot ends",
+        "an index build that an old snapshot blocks fails and names the blocking session, and succeeds later",
         .timeLimit(.minutes(2)))
     func snapshot() async throws {
         let database = try await LedgerDatabase()
@@ -118,7 +118,7 @@ struct MigrationTests {
                 == 1)
     }
 
-    @Test("a role that cannot migrate is told the GRANT that it lacks, or the role that owns the tables")
+    @Test("if a role may not migrate, the remedy names the missing GRANT or the role that owns the tables")
     func rights() async throws {
         let database = try await LedgerDatabase(isMigrated: false)
         let role = "Owner \(UUID().uuidString.prefix(8).lowercased())"
@@ -137,7 +137,7 @@ struct MigrationTests {
         await pool.close()
     }
 
-    @Test("the migration from version 9 drops the sightings' key, keeps rows, and allows deletes under a publication")
+    @Test("the migration from version 9 drops the device_sightings key, keeps rows, and allows DELETE when published")
     func sightings() async throws {
         let database = try await LedgerDatabase(schema: "9")
         try await database.run("INSERT INTO device_sightings VALUES ('b', 'd', '2026-01-01', 'p')")

@@ -41,7 +41,7 @@ struct MissedPurchaseGrantTests {
         }
     }
 
-    @Test("the first import of a catalog with policy grant sets the start, and a worker with a later catalog keeps it")
+    @Test("the first catalog with the policy grant sets the start of delivery, and later catalogs keep the start")
     func imports() async throws {
         let report = try await importCatalog("report", .report)
         _ = try await replica.leaseDue(under: report, limit: 1)
@@ -53,7 +53,7 @@ struct MissedPurchaseGrantTests {
         #expect(try await since() == [first.version])
     }
 
-    @Test("a catalog with policy off in between, and a repeated import, leave the start unchanged")
+    @Test("neither a catalog with the policy off in between nor a repeated import changes the start of delivery")
     func off() async throws {
         let first = try await importCatalog("grant", .grant)
         _ = try await importCatalog("off", .off)

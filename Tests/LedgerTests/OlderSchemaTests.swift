@@ -35,7 +35,7 @@ struct OlderSchemaTests {
         #expect(try await database.catalog() == before)
     }
 
-    @Test("each migration file is applied once, in order, and the schema version is the last file's")
+    @Test("each migration file is applied once, in order, and the schema version is the last file's number")
     func order() async throws {
         let database = try await LedgerDatabase()
         let first = Schema.currentVersion + 1

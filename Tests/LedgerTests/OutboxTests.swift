@@ -60,7 +60,7 @@ struct OutboxTests {
         await ledger.close()
     }
 
-    @Test("events of operators' decisions on grants, holds and parked submissions can be leased by any worker at once")
+    @Test("any worker can immediately lease the events of operators' decisions on grants, holds and parked submissions")
     func operators() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -93,7 +93,7 @@ struct OutboxTests {
         await ledger.close()
     }
 
-    @Test("a partition's new owner leases all its unpublished events in order, including events that a sweeper leased")
+    @Test("a Kafka partition's new owner leases all unpublished events in order, even events that a sweep leased")
     func newOwner() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -114,7 +114,7 @@ struct OutboxTests {
         await ledger.close()
     }
 
-    @Test("a partition's stored bound lies above every decided offset, and its row changes once in 4,096 offsets")
+    @Test("a partition's stored bound exceeds all decided offsets, and is rewritten once per 4,096 offsets")
     func decidedOffsets() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger(writers: 2)

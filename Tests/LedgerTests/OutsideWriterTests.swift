@@ -48,8 +48,7 @@ struct OutsideWriterTests {
         await ledger.close()
     }
 
-    @Test(
-        "a revoked non-consumable can be granted once more under a new transaction id, and its old id stays cancelled")
+    @Test("a revoked non-consumable can be granted once more under a new transaction id; the old id stays cancelled")
     func revoked() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

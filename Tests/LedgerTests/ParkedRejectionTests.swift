@@ -8,7 +8,7 @@ import Testing
 
 @Suite("An operator rejects parked submissions")
 struct ParkedRejectionTests {
-    @Test("if a worker has leased a submission, an operator's rejection of it takes effect once the lease ends")
+    @Test("if a worker has leased a parked submission, an operator's rejection takes effect once the lease ends")
     func leasedAtFirst() async throws {
         let database = try await LedgerDatabase()
         let parking = PostgresParking(pool: database.pool)

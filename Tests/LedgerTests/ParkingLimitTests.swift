@@ -9,7 +9,7 @@ struct ParkingLimitTests {
         try await store.park(given).value
     }
 
-    @Test("a player's proven submissions beyond twenty fall due over ten seconds, another player's at once")
+    @Test("a player's proven submissions beyond twenty fall due over ten seconds, and do not delay a second player")
     func shareOfPlayer() async throws {
         try await withParking { (database, store) async throws -> Void in
             for offset in 0..<60 {
@@ -25,7 +25,7 @@ struct ParkingLimitTests {
         }
     }
 
-    @Test("parking refuses a player's twenty-first unproven proof, whatever the reason to park it")
+    @Test("parking refuses a player's twenty-first unproven proof, whatever the parking reason")
     func tooManyWaiting() async throws {
         try await withParking { database, store in
             for offset in 0..<20 {
@@ -54,7 +54,7 @@ struct ParkingLimitTests {
         }
     }
 
-    @Test("of one player's 300 unproven submissions parked at once, 20 are accepted")
+    @Test("if one player's 300 unproven submissions are parked concurrently, parking accepts 20")
     func tooManyAtOnce() async throws {
         try await withParking(hasSecondWriter: false) { database, store in
             let outcomes = try await withThrowingTaskGroup(of: ParkingOutcome.self) { group in
@@ -101,7 +101,7 @@ struct ParkingLimitTests {
         }
     }
 
-    @Test("many players' unproven submissions parked at once stay within the limit for all players")
+    @Test("many players' unproven submissions parked concurrently stay within the limit for all players")
     func fleetAtOnce() async throws {
         try await withParking(hasSecondWriter: false, mostUnprovenBytes: 5 * Self.weight + 20) { database, store in
             let outcomes = try await withThrowingTaskGroup(of: ParkingOutcome.self) { group in
@@ -133,7 +133,7 @@ struct ParkingLimitTests {
         #expect(bytes.room == 0 && !bytes.mustCount(now: 3) && bytes.mustCount(now: 7))
     }
 
-    @Test("a player's submissions without a place in memory fall due in the order of offsets, spread over time")
+    @Test("submissions that exceed the player's share of memory fall due in the order of offsets, spread over time")
     func playerShare() async throws {
         try await withParking { database, store in
             for offset in 0..<8 { try await store.park(Sample.parking(Int64(offset), player: "hog", .playerShare)) }

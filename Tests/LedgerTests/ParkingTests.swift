@@ -31,7 +31,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a record that is parked twice has one row, and its offset lies below its partition's stored bound")
+    @Test("a record that is parked twice has one row, and counts towards the partition's bound of decided offsets")
     func once() async throws {
         try await withParking { database, store in
             try await store.park(Sample.parking(7, dueAfter: 60))
@@ -44,8 +44,7 @@ struct ParkingTests {
         }
     }
 
-    @Test(
-        "two replicas never lease the same submission; after a lease expired, its old worker changes nothing")
+    @Test("two replicas never lease the same submission, and a worker with an expired lease changes nothing")
     func leases() async throws {
         try await withParking { database, store in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -79,7 +78,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a rescheduled submission waits again, one whose lease ends stays due, and a deleted one is gone")
+    @Test("a rescheduled submission waits, a submission whose lease is ended stays due, and a deleted one is gone")
     func released() async throws {
         try await withParking { database, store in
             for offset in 1...3 { try await store.park(Sample.parking(Int64(offset))) }
@@ -137,7 +136,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a redelivered record of a parked submission is recalled as parked, and as answered once it is decided")
+    @Test("a redelivered record is recalled as parked until the submission is decided, and as answered afterwards")
     func recalled() async throws {
         try await withParking { database, store in
             let ledger = database.ledger()
@@ -236,7 +235,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a query for due rows among 20,000 parked rows uses their index, and only the due submission is leased")
+    @Test("a query for due rows among 20,000 parked rows uses an index, and only the due submission is leased")
     func plan() async throws {
         try await withParking { database, store in
             try await store.park(Sample.parking(1))

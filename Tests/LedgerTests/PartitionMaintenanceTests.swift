@@ -98,7 +98,7 @@ struct PartitionMaintenanceTests {
         await pool.close()
     }
 
-    @Test("a role that owns no table makes and drops days, and the maintenance check names each missing right")
+    @Test("a role that owns no table can create and drop day partitions; the maintenance check names missing rights")
     func roles() async throws {
         let database = try await LedgerDatabase()
         let role = "worker_\(UUID().uuidString.prefix(8).lowercased())"
@@ -136,7 +136,7 @@ struct PartitionMaintenanceTests {
         await pool.close()
     }
 
-    @Test("while the default partition is larger than 8 MiB, maintenance does not make a missing day")
+    @Test("while the default partition is larger than 8 MiB, maintenance creates no missing day partition")
     func largeDefault() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.untended)
@@ -176,7 +176,7 @@ struct PartitionMaintenanceTests {
         #expect(deletion.contains("Tid Scan"), "\(deletion)")
     }
 
-    @Test("expired sightings are deleted within eight daily runs, each of which reads another share of the table")
+    @Test("old device sightings are deleted within eight daily runs; each run reads a different share of the table")
     func sightings() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -216,7 +216,7 @@ struct PartitionMaintenanceTests {
         #expect(days == Dictionary(uniqueKeysWithValues: (0..<blocks).map { ($0, 1) }))
     }
 
-    @Test("the statement that deletes old sightings scans only the blocks that it is given")
+    @Test("the statement that deletes old sightings scans only the given range of blocks")
     func sightingsPlan() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -30,7 +30,7 @@ struct PeriodIdentityTests {
             grantedAt: Sample.noon, submissionID: "import", charged: charged.map { Identifier($0) })
     }
 
-    @Test("two replicas that record one period under two original transactions at once grant it once")
+    @Test("if two replicas simultaneously record a period under two original transactions, one player is granted")
     func race() async throws {
         let database = try await LedgerDatabase()
         let (one, two) = (database.ledger(), database.ledger())
@@ -52,7 +52,7 @@ struct PeriodIdentityTests {
         await two.close()
     }
 
-    @Test("a subscription period has its own claim beside its original transaction's claim, a consumable has not")
+    @Test("a subscription period gets a claim besides the original transaction's claim, and a consumable does not")
     func rows() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -132,7 +132,7 @@ struct PeriodIdentityTests {
     }
 
     @Test(
-        "a subscription that continues a player's subscription through two changes of original is the player's too",
+        "after two changes of the original transaction, a subscription still belongs to the first original's owner",
         arguments: [false, true])
     func chain(isFirstChangeKnown: Bool) async throws {
         let database = try await LedgerDatabase()
@@ -158,7 +158,7 @@ struct PeriodIdentityTests {
     }
 
     @Test(
-        "a second original that shares a granted period belongs to that period's owner, whichever player shows it",
+        "a second original transaction of a granted period belongs to the period's owner, whichever player submits it",
         arguments: [false, true])
     func shownByAnother(isRejected: Bool) async throws {
         let database = try await LedgerDatabase()
@@ -178,7 +178,7 @@ struct PeriodIdentityTests {
         await ledger.close()
     }
 
-    @Test("a family-shared copy of a granted period does not pass its subscription to the owner of the grant")
+    @Test("a family-shared copy of a granted period does not pass the copy's subscription to the grant's owner")
     func familyMember() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -193,7 +193,7 @@ struct PeriodIdentityTests {
         await ledger.close()
     }
 
-    @Test("an erased player's period claim no longer names the player, and another player is still rejected")
+    @Test("after a player's erasure, the period claim no longer names the player, and still rejects a second player")
     func erased() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -11,7 +11,7 @@ struct PlanTests {
     private static let batch: Int64 = 60
     private static let rows = 20_000
 
-    @Test("statements that were prepared on empty tables read no table whole once it has 20,000 rows")
+    @Test("statements that were prepared on empty tables scan no whole table after the tables grew to 20,000 rows")
     func grown() async throws {
         let database = try await LedgerDatabase()
         let pool = PostgresPool(
@@ -65,7 +65,7 @@ struct PlanTests {
         }
     }
 
-    @Test("a plan prepared on an empty table is made anew after planSeconds, and kept if planSeconds is 0")
+    @Test("a plan prepared on an empty table is replaced after planSeconds, and is kept if planSeconds is 0")
     func analyzedWhileEmpty() async throws {
         let database = try await LedgerDatabase()
         // Nothing analyzes the table while the test runs.

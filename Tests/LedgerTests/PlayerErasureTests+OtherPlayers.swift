@@ -7,7 +7,7 @@ import Testing
 @testable import Ledger
 
 extension PlayerErasureTests {
-    @Test("an erasure leaves an announced purchase to the player whom player-accounts names for a learnt token")
+    @Test("the erasure of a token's learnt player does not stop the grant to the player that player-accounts names")
     func sharedToken() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -27,7 +27,7 @@ extension PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("a second erasure of a player waits for the first one's row, and uses its pseudonym")
+    @Test("a second concurrent erasure of a player waits for the first erasure, and uses the first pseudonym")
     func atOnce() async throws {
         let database = try await LedgerDatabase()
         let open = try await OpenTransaction(

@@ -96,7 +96,7 @@ struct PlayerErasureTests {
             """)
     }
 
-    @Test("an erased player's id is left in no table, the grants stay, and another player's rows remain")
+    @Test("an erasure removes the player's id from all tables, keeps the grants, and leaves other players' rows")
     func erased() async throws {
         let database = try await LedgerDatabase()
         try await prepare(database)
@@ -123,7 +123,7 @@ struct PlayerErasureTests {
     }
 
     @Test(
-        "an erased player's redelivered record gets no second event, and a new record finds another player's purchase")
+        "after an erasure, a redelivered record gets no event, and a new record is rejected as owned by another player")
     func redelivered() async throws {
         let database = try await LedgerDatabase()
         try await prepare(database)
@@ -154,8 +154,7 @@ struct PlayerErasureTests {
         #expect(try await traces(of: "alice", in: database) == [])
     }
 
-    @Test(
-        "an announced purchase with the player's id as token waits for the player, and is unclaimed after the erasure")
+    @Test("an announced purchase whose token is the player's id counts as waiting, and is unclaimed after the erasure")
     func tokens() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -173,7 +172,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("an announced purchase mapped by player-accounts waits for the player until another player owns it")
+    @Test("an announced purchase mapped by player-accounts counts as waiting until the claim names another player")
     func accounts() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -189,7 +188,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("the new owner of a subscription gets its announced period after the former owner's erasure")
+    @Test("after the former owner's erasure, a subscription's new owner still gets the announced period")
     func passedOn() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -238,7 +237,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("a renewal announced after its owner's erasure is refused, and neither its token nor its signed data is kept")
+    @Test("a renewal announced after the owner's erasure is refused, and stored without the token and the signed data")
     func renewed() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -266,7 +265,7 @@ struct PlayerErasureTests {
         #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL") == 1)
     }
 
-    @Test("before an erasure the player's held purchases are counted, and each is rejected with its own event")
+    @Test("before an erasure, the player's holds are counted, and an operator's rejection ends each hold with an event")
     func rejected() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

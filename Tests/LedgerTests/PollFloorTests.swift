@@ -59,7 +59,7 @@ struct PollFloorTests {
         return line.split { !$0.isNumber }.compactMap { Int($0) }.reduce(0, +)
     }
 
-    @Test("the floor passes no existing row or running SQL transaction, and resets with the clock or the database")
+    @Test("the floor passes no existing row or running SQL transaction, and resets after a clock change or a fail-over")
     func floor() {
         let second: Int64 = 1_000_000
         var state = FloorState()
@@ -79,7 +79,7 @@ struct PollFloorTests {
         #expect(state.floor == 1_005 * second)
         look(1_040, next: 90, oldest: 90)
         #expect(state.floor == 1_028 * second)
-        // First the clock goes back. Later another database answers.
+        // First the clock goes back. Later a second database answers.
         look(1_000, next: 100, oldest: 100)
         #expect(state.floor == 0)
         look(1_010, next: 100, oldest: 100)

@@ -5,7 +5,7 @@ import Testing
 @testable import Ledger
 
 extension RefundRequestTests {
-    @Test("the game's report wakes a refund request that was put off without a try, not after a counted try")
+    @Test("the game's report makes a postponed refund request due, unless the postponement counted as a try")
     func putOff() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -28,7 +28,7 @@ extension RefundRequestTests {
                 """)
             #expect(put == 1, "\(table) \(tries)")
         }
-        // Putting a row off never lengthens its leases. Only expired leases do.
+        // A postponement does not lengthen the row's later leases. Only expired leases do.
         for (table, leases) in [("refund_requests", 2), ("finishes", 1)] {
             #expect(try await database.number("SELECT count(*) FROM \(table) WHERE takes = 0") >= leases, "\(table)")
         }

@@ -36,7 +36,9 @@ struct RefundRequestTests {
         }
     }
 
-    @Test("refund requests' events are in the outbox with their keys, and inspect shows the request, report and result")
+    @Test(
+        "a refund request's event is in the outbox under the player's key, and inspect shows request, report and result"
+    )
     func shown() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -71,7 +73,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("a refund request that precedes its grant is looked up each minute, then waits for the game like any other")
+    @Test("a refund request that precedes the grant is looked up each minute, and after the grant waits for the game")
     func early() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -114,7 +116,8 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("a refund request that precedes its grant gets one event despite concurrent leases, or none after an erasure")
+    @Test(
+        "a refund request that precedes the grant gets one event despite concurrent leases, and none after an erasure")
     func earlyAtOnce() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -142,7 +145,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("a purchase refused as retired_product is undelivered, not as already_granted or owned_by_other_player")
+    @Test("a refusal as retired_product counts as undelivered; already_granted and owned_by_other_player do not")
     func seats() async throws {
         let database = try await LedgerDatabase()
         let reasons = ["already_granted", "owned_by_other_player", "retired_product"]
@@ -188,7 +191,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("the wait for the game ends two hours before the deadline, and a leased request is not due at once")
+    @Test("the wait for the game ends two hours before the deadline, and a leased request is due again a minute later")
     func due() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -208,7 +211,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("the lease of a delivery lengthens up to a limit, and a delivery due days ahead is leased again")
+    @Test("each lease of a delivery lengthens the next lease up to a limit; a due time days ahead is corrected")
     func distances() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -277,7 +280,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("a consumption report whose data the database refuses does not hold up the other reports")
+    @Test("a consumption report whose data PostgreSQL refuses does not stop the storage of the other reports")
     func refused() async throws {
         let database = try await LedgerDatabase()
         let store = PostgresRefundRequests(pool: database.pool)

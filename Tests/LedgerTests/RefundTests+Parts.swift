@@ -50,7 +50,7 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test("a purchase partly refunded before its grant is granted, and at once revoked by the refunded units")
+    @Test("a purchase partly refunded before the grant is granted, and the refunded units are immediately revoked")
     func partBeforeTheGrant() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -67,7 +67,8 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test("a refund of the original revokes an imported restored copy, whether it comes before the import or after")
+    @Test(
+        "a refund of an original revokes the imported restored copy, whether the refund precedes or follows the import")
     func importedCopy() async throws {
         let database = try await LedgerDatabase()
         func copy(_ id: String, of original: String) -> ImportedGrant {
@@ -106,7 +107,7 @@ extension RefundTests {
     }
 
     @Test(
-        "after a reversal the old refund, shown by a restored copy, revokes nothing, and a later refund revokes",
+        "after a reversal, a restored copy that shows the old refund revokes nothing, and a newer refund revokes",
         arguments: ["1000", "1001"])
     func shownByRestored(granted: String) async throws {
         let database = try await LedgerDatabase()
@@ -130,8 +131,7 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test(
-        "a refund shown beside the judged purchases revokes its grant, even in a rejected submission or a settled hold")
+    @Test("if the answer about a rejected submission or a hold also shows a refund, the refunded grant is revoked")
     func shownBeside() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -163,7 +163,7 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test("a refund shown beside the judged purchases revokes a grant of the same batch, decision or settled hold")
+    @Test("if one batch or one hold grants a purchase and shows the purchase's refund, the grant is revoked as well")
     func shownWithItsGrant() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -45,7 +45,8 @@ struct RefundTests {
         Sample.decision([Sample.judged(Sample.purchase(id))], player: player, offset: offset)
     }
 
-    @Test("a refund revokes a grant and its reversal reinstates it, once per notification and each with an event")
+    @Test(
+        "a refund revokes a grant and the reversal reinstates the grant, once per notification and with an event each")
     func revokedAndBack() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -134,8 +135,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test(
-        "a refund revokes an imported grant, and a later import of a refunded purchase enters it as revoked")
+    @Test("a refund revokes an imported grant, and a later import of a refunded purchase stores a revoked grant")
     func imported() async throws {
         let database = try await LedgerDatabase()
         func line(_ id: String) -> ImportedGrant {
@@ -184,7 +184,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("a refund of a restored copy, and its reversal under the original, concern the original and all copies")
+    @Test("a refund of a restored copy and the reversal under the original's id apply to the original and all copies")
     func restoredCopyRefunded() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -208,7 +208,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("a revoked grant does not count towards a daily limit")
+    @Test("after a refund, the revoked grant does not count towards a daily limit")
     func dailyLimit() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -226,7 +226,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("a refund notification whose data the database refuses does not hold up the rest of its batch")
+    @Test("a refund notification whose data PostgreSQL refuses does not stop the rest of the batch")
     func refused() async throws {
         let database = try await LedgerDatabase()
         let effects = try await apply(

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Data that the database refuses")
 struct RefusedDataTests {
-    @Test("one refused submission is parked, and the other 99 of its batch go through", arguments: ["22", "23"])
+    @Test("one refused submission is parked, and the other 99 of the batch are granted", arguments: ["22", "23"])
     func oneOfAHundred(sqlStateClass: String) async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

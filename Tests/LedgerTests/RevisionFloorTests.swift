@@ -22,7 +22,7 @@ struct RevisionFloorTests {
         return Int32(try await database.number("SELECT max(revisions_above) FROM offsets_decided_again"))
     }
 
-    @Test("after a fall back, Apple's and operators' changes of a grant get revisions above the revision floor")
+    @Test("after a fall-back, Apple's and operators' changes of a grant get revisions above the revision floor")
     func nextRevisions() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -49,7 +49,7 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
-    @Test("after a fall-back, a refund and its reversal that leave a grant unchanged publish the grant's state again")
+    @Test("after a fall-back, a refund and a reversal that leave the grant unchanged publish the grant's state again")
     func cancelledWords() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -59,7 +59,7 @@ struct RevisionFloorTests {
         #expect(try await refunds.apply(refunds.received(.refund, of: "1002"), in: database) == ["revoked"])
         #expect(
             try await refunds.apply(refunds.received(.reversal, of: "1003", after: 5), in: database) == ["remembered"])
-        // The worker reads this reversal before any worker notices the fall back.
+        // The worker reads this reversal before any worker notices the fall-back.
         #expect(
             try await refunds.apply(refunds.received(.reversal, of: "1005", after: 5), in: database) == ["remembered"])
         let floor = try await fallBack(database)
@@ -93,7 +93,7 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
-    @Test("after a fall-back, a reversal that a newer refund has outdated publishes the revocation again, once")
+    @Test("after a fall-back, a reversal that is older than the last refund publishes the revocation once more")
     func outdatedReversal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -119,7 +119,7 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
-    @Test("a purchase granted again has revision 1, and its revocation by an earlier refund is one above the floor")
+    @Test("a refunded purchase that is decided again is granted with revision 1, and revoked above the revision floor")
     func revokedAtOnce() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

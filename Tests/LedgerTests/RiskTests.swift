@@ -33,7 +33,7 @@ struct RiskTests {
         return (json["risk"]?.array ?? []).compactMap(\.string)
     }
 
-    @Test("a device's players are counted over batches for thirty days, and a day's purchases from the grants")
+    @Test("risk signals count a device's players of thirty days in all batches, and a player's purchases of one day")
     func remembered() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -125,7 +125,7 @@ struct RiskTests {
         #expect(try await database.number(read("idx_tup_read")) <= 90)
     }
 
-    @Test("a device is found by its index, even with a plan made while the table was analyzed as empty")
+    @Test("the risk query uses the device index, even with a plan made while the table was analyzed as empty")
     func plannedWhileEmpty() async throws {
         let database = try await LedgerDatabase()
         try await database.run("ALTER TABLE device_sightings SET (autovacuum_enabled = false)")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The schema")
 struct SchemaTests {
-    @Test("six replicas may migrate an empty database at once, and a further migration leaves it current")
+    @Test("six replicas can migrate an empty database concurrently, and a further migration leaves the schema current")
     func appliedAgain() async throws {
         let database = try await LedgerDatabase(isMigrated: false)
         #expect(try await database.pool.run { try Schema.check($0) } == .missing)
@@ -23,7 +23,7 @@ struct SchemaTests {
         #expect(try await database.number(days) == 40)
     }
 
-    @Test("older and newer schemas are told apart, and a migration leaves a newer schema unchanged")
+    @Test("the schema check distinguishes older from newer schemas, and a migration leaves a newer schema unchanged")
     func versions() async throws {
         let database = try await LedgerDatabase()
         try await database.run("UPDATE schema_version SET version = version + 1")
@@ -124,7 +124,7 @@ struct SchemaTests {
         #expect(try await store.load(version: 999) == nil)
     }
 
-    @Test("an import that waits for another import sees the other import's catalog, and may leave it in place")
+    @Test("a catalog import that waits for a concurrent import sees the new catalog, and may refuse to replace it")
     func importsAtOnce() async throws {
         struct Refused: Error {}
         let database = try await LedgerDatabase()
@@ -147,7 +147,7 @@ struct SchemaTests {
 struct OutcomeRetentionTests {
     private let count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'outcomes'::regclass"
 
-    @Test("concurrent maintenance runs make a missing day's partition once, and drop an old partition")
+    @Test("concurrent maintenance runs create a missing day partition once, and drop an old partition")
     func partitions() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -169,7 +169,7 @@ struct OutcomeRetentionTests {
         #expect(try await database.number(count) == 40)
     }
 
-    @Test("a day with rows in the default partition gets no partition, and old outcomes and proofs are deleted")
+    @Test("a day with rows in the default partition gets no day partition, and old outcomes and proofs are deleted")
     func defaultPartition() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -34,7 +34,7 @@ struct SecondDecisionTests {
     }
 
     @Test(
-        "a second decision grants and puts its event in the outbox, and its record is still recalled as undecided",
+        "a second decision grants, puts the event in the outbox, and leaves the record undecided for a recall",
         arguments: Implementation.allCases)
     func grants(implementation: Implementation) async throws {
         try await with(implementation) { ledger, outbox in
@@ -56,7 +56,7 @@ struct SecondDecisionTests {
         }
     }
 
-    @Test("if an operator refuses a granted submission, the answer is the grant, whose event is published again")
+    @Test("if an operator rejects a submission that was granted, the answer is the grant, with a republished event")
     func refusedByOperator() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -75,7 +75,7 @@ struct SecondDecisionTests {
     }
 
     @Test(
-        "a second decision that rejects is stored, and its rejection is neither published nor put in the outbox",
+        "a second decision that rejects is stored, and the rejection event is neither published nor in the outbox",
         arguments: Implementation.allCases)
     func rejects(implementation: Implementation) async throws {
         try await with(implementation) { ledger, outbox in

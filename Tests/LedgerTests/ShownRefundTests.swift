@@ -23,7 +23,7 @@ struct ShownRefundTests {
         _ = try await subject.ledger.record(decision)
     }
 
-    @Test("an announced purchase is granted if its reversal is newer than the shown refund, and refused otherwise")
+    @Test("an announced purchase is granted if Apple's reversal is newer than the shown refund, and refused otherwise")
     func reversed() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000"), try Subject.told("1001")])
@@ -43,7 +43,7 @@ struct ShownRefundTests {
         }
     }
 
-    @Test("a refund that the answer about a held purchase shows cancels the announced purchase")
+    @Test("if Apple's answer about a hold shows an announced purchase's refund, the announced purchase is refused")
     func held() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000")])
@@ -60,7 +60,7 @@ struct ShownRefundTests {
         }
     }
 
-    @Test("a refund that the answer about a subscription shows cancels an announced purchase")
+    @Test("if Apple's answer about a subscription shows an announced purchase's refund, the purchase is refused")
     func subscriptionChecked() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000")])
@@ -82,7 +82,7 @@ struct ShownRefundTests {
         }
     }
 
-    @Test("a shown refund does not change announced purchases that are suspected of killing workers")
+    @Test("a refund in Apple's answer does not change announced purchases that are suspected of killing workers")
     func suspects() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter(try (1000...1003).map { try Subject.told("\($0)") })
@@ -112,7 +112,7 @@ struct ShownRefundTests {
         }
     }
 
-    @Test("a purchase whose grant was lost waits for Apple's answer, and if refunded is granted and revoked at once")
+    @Test("an announced purchase with a lost grant waits for Apple's answer, and if refunded is granted and revoked")
     func lostGrant() async throws {
         try await Subject.withPlayer { subject, database in
             let asking = Subject.catalog {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Every statement of the ledger")
 struct StatementTests {
-    @Test("PostgreSQL accepts every statement, whose columns are distinct and include all that the Swift code reads")
+    @Test("PostgreSQL accepts every statement, and the results have distinct columns and every column that Swift reads")
     func columns() async throws {
         let database = try await LedgerDatabase()
         let importing = try LedgerStatement.text("create_import_table").replacing("ON COMMIT DROP", with: "")
@@ -48,7 +48,7 @@ struct StatementTests {
         }
     }
 
-    @Test("reading a column that a statement does not return throws an error that lists its columns")
+    @Test("reading a column that a statement does not return throws an error that names the returned columns")
     func wrongName() async throws {
         let database = try await LedgerDatabase()
         let error = await #expect(throws: PostgresError.self) {

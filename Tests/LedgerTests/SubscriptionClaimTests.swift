@@ -17,7 +17,7 @@ struct SubscriptionClaimTests {
         await ledger.close()
     }
 
-    @Test("settling an answer waits for an SQL transaction that grants its subscription, and then finds the owner")
+    @Test("settling Apple's answer waits for a concurrent grant of the answered subscription, and finds the owner")
     func grantedMeanwhile() async throws {
         try await with { database, subject, leased in
             let granting = try await OpenTransaction(
@@ -136,7 +136,8 @@ struct SubscriptionClaimTests {
         }
     }
 
-    @Test("seats that end with a period that Apple extended are already granted, and other periods are granted")
+    @Test(
+        "a transaction that ends with an extended period is already granted, and a period with another end is granted")
     func extended() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -171,7 +172,7 @@ struct SubscriptionClaimTests {
         await ledger.close()
     }
 
-    @Test("announced seats that end with a period that Apple extended are refused as already granted")
+    @Test("an announced transaction that ends with a period that Apple extended is refused as already granted")
     func toldBeforeDelivery() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -59,7 +59,9 @@ struct SubscriptionLeaseTests {
         }
     }
 
-    @Test("a subscription whose answer the database refuses is put off for a day, and the error is thrown")
+    @Test(
+        "if PostgreSQL refuses Apple's answer, the subscription's check is postponed for a day, and the error is thrown"
+    )
     func refused() async throws {
         try await with { database, subject in
             try await database.run(

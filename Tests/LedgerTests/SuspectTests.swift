@@ -34,7 +34,7 @@ struct SuspectTests {
         if case .isolated(let leased) = try await store.leaseSuspect() { leased } else { nil }
     }
 
-    @Test("a submission whose workers died three times in isolation is set aside, and its neighbours are not")
+    @Test("only the submission that kills three workers in isolation is set aside, for one last try")
     func poison() async throws {
         try await with { database, store in
             try await park(1...5, in: store)
@@ -125,7 +125,7 @@ struct SuspectTests {
         }
     }
 
-    @Test("a suspect is leased neither along with other submissions of its proof nor twice at once")
+    @Test("a suspect is leased by one worker at a time, and never together with submissions of the same proof")
     func alike() async throws {
         try await with { database, store in
             try await park(1...2, in: store)

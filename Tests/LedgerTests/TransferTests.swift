@@ -44,7 +44,7 @@ struct TransferTests {
         await ledger.close()
     }
 
-    @Test("the new owner of a transferred subscription stays its owner after an operator rejects a hold of a period")
+    @Test("the new owner of a transferred subscription stays the owner after an operator rejects a hold of a period")
     func refusedHold() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -87,7 +87,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("a binding_mismatch purchase is undelivered to its sender until it is known to be another player's")
+    @Test("a purchase rejected for binding_mismatch is undelivered to the sender, unless the token is another player's")
     func binding() async throws {
         func refused(_ id: String, _ token: String?) -> JudgedPurchase {
             Self.rejected(id, .bindingMismatch) { $0.appAccountToken = token }
@@ -164,7 +164,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("an expired period is not undelivered if another period of its receipt, or its own period, is granted")
+    @Test("an expired period is not undelivered if a second period of the receipt, or the same period, is granted")
     func periods() async throws {
         let end = Sample.noon.adding(milliseconds: 86_400_000)
         func period(
@@ -252,7 +252,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("a refund request that precedes the rejection of its purchase is answered as undelivered afterwards")
+    @Test("a refund request that precedes the purchase's rejection is leased as undelivered after the rejection")
     func early() async throws {
         #expect(try await ask("1000") == ["- -"])
         _ = try await ledger.record(Self.decision(.each([Self.rejected("1000", .retiredProduct)]), offset: 1))

@@ -74,7 +74,7 @@ struct UntoldPeriodsTests {
     }
 
     @Test(
-        "if a refused submission first shows a period, Apple is asked at once, and the owner gets the period once",
+        "if a rejected submission first shows a period, Apple is asked immediately, and the owner is granted once",
         arguments: ["player-2", "player-1"])
     func refused(player: String) async throws {
         try await with { subject in
@@ -99,7 +99,7 @@ struct UntoldPeriodsTests {
     }
 
     @Test(
-        "if a period's own notification is lost, Apple is asked when another notification shows the period",
+        "if a renewal's notification is lost, another notification of the period makes the subscription's check due",
         arguments: ["DID_CHANGE_RENEWAL_STATUS", "RENEWAL_EXTENDED"])
     func lost(type: String) async throws {
         try await with { subject in
@@ -113,7 +113,7 @@ struct UntoldPeriodsTests {
         }
     }
 
-    @Test("a period that its own notification brings costs no request, whichever other notification shows it")
+    @Test("if the renewal's own notification arrives, other notifications of the period cause no request to Apple")
     func brought() async throws {
         try await with { subject in
             try await subject.notify([
@@ -126,7 +126,7 @@ struct UntoldPeriodsTests {
         }
     }
 
-    @Test("if a period becomes known before its subscription has a row, Apple is asked as soon as the row exists")
+    @Test("if a period becomes known before the subscription has a row, the check is due as soon as the row exists")
     func firstTold() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -142,7 +142,7 @@ struct UntoldPeriodsTests {
     }
 
     @Test(
-        "a grace period that a notification names before any grant is stored, whether or not the app follows renewals",
+        "before any grant, a notification's grace period is stored, whether or not the catalog follows renewals",
         arguments: [AnnouncementPolicy.RenewalPolicy.follow, .off, nil])
     func grace(renewals: AnnouncementPolicy.RenewalPolicy?) async throws {
         let database = try await LedgerDatabase()
@@ -168,7 +168,7 @@ struct UntoldPeriodsTests {
     }
 
     @Test(
-        "an end that is notified while the catalog does not follow the app makes the owner's row due at once",
+        "if Apple revokes a subscription that the catalog does not follow, the owner's check is due immediately",
         arguments: [AnnouncementPolicy.RenewalPolicy.off, nil])
     func ended(renewals: AnnouncementPolicy.RenewalPolicy?) async throws {
         try await with { subject in
@@ -195,7 +195,7 @@ struct UntoldPeriodsTests {
         return told
     }
 
-    @Test("a notification that comes while the catalog lacks the app makes no row of an erased player due")
+    @Test("a notification for an app outside the catalog makes no check of an erased player's subscription due")
     func erased() async throws {
         try await with { subject in
             var random = SystemRandomNumberGenerator()

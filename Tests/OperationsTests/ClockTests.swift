@@ -20,11 +20,11 @@ struct ClockTests {
         #expect(clock.take() == nil)
     }
 
-    @Test("A record appended after the last look at the partition's end shows by how much this clock is ahead")
+    @Test("A record appended after the last check of the partition's end shows how far the worker's clock is ahead")
     func ahead() {
         let clock = RecordClock()
         clock.ended(topic: "t", partition: 0, offset: 10, now: Self.noon)
-        // The worker reads the record a minute after the look. The timestamp is two hours before the look.
+        // The worker reads the record a minute after the check. The timestamp is two hours before the check.
         Self.took(clock, offset: 10, timestamp: Self.noon - 7_200_000, now: Self.noon + 60_000)
         #expect(clock.take() == 7_200)
         #expect(clock.take() == nil)
@@ -34,14 +34,14 @@ struct ClockTests {
         #expect(clock.take() == 0)
     }
 
-    @Test("A record from the future shows that this clock is behind, or that the record's writer is ahead")
+    @Test("A record with a future timestamp shows how far the worker's clock is behind the record's writer")
     func behind() {
         let clock = RecordClock()
         Self.took(clock, offset: 0, timestamp: Self.noon + 3_600_000, now: Self.noon)
         #expect(clock.take() == -3_600)
     }
 
-    @Test("Clocks more than a minute apart are reported with their difference, and a record's difference expires")
+    @Test("The worker reports clock differences of more than a minute, and a difference from a record expires")
     func complaint() {
         var differences = ClockDifferences()
         #expect(differences.complaint == nil)
@@ -58,7 +58,7 @@ struct ClockTests {
         #expect(differences.complaint == nil)
     }
 
-    @Test("A proof signed in the future shows by how much this clock is behind, until the difference expires")
+    @Test("A proof signed in the future shows how far the worker's clock is behind, until the difference expires")
     func signed() {
         let clock = SignedClock()
         clock.took(signedAt: 1_000, now: 5_000)

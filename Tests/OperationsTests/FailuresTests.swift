@@ -53,7 +53,7 @@ struct FailuresTests {
         #expect(states.failed(.recall, Self.denied, now: 70)?.kind == .began)
     }
 
-    @Test("If a needed part fails for five seconds, the process is unready; a failing optional part is only listed")
+    @Test("A required part that fails for five seconds makes the process unready, and an optional part does not")
     func readiness() {
         var states = FailureStates()
         _ = states.failed(.decisions, Self.denied, now: 100)
@@ -74,7 +74,8 @@ struct FailuresTests {
         #expect(states.unmet(now: 112).count == 1)
     }
 
-    @Test("A failure is in the log with its part and code, and in health and metrics until it is over")
+    @Test(
+        "The log has a failure's part and error code, and health and metrics show the failure until the part recovers")
     func shell() {
         let log = LogRecorder()
         let metrics = ReceiptdMetrics(version: "1")
@@ -107,7 +108,7 @@ struct FailuresTests {
         #expect(health.readyz().text == "ready\n")
     }
 
-    @Test("An unreachable dependency is logged once for all parts, and is reachable again with any part's success")
+    @Test("If PostgreSQL is unreachable for three parts, the log has one line, and any part's success ends the failure")
     func dependency() {
         let log = LogRecorder()
         let metrics = ReceiptdMetrics(version: "1")
@@ -127,7 +128,7 @@ struct FailuresTests {
         #expect(log.lines.count == 2)
     }
 
-    @Test("A cancelled task is no failure, and an error that is no DescribedError is logged by its type only")
+    @Test("A cancellation counts as no failure, and for an error that is no DescribedError the log has only the type")
     func strangers() {
         struct Secretive: Error, CustomStringConvertible { let description = "password" }
         let log = LogRecorder()
@@ -139,7 +140,7 @@ struct FailuresTests {
         #expect(log.lines.allSatisfy { $0.contains("Secretive") && !$0.contains("password") })
     }
 
-    @Test("A revoked partition's lag is 0, and a lost partition keeps its lag until an assignment leaves it out")
+    @Test("The lag of a revoked partition is 0, and of a lost partition stays until an assignment omits the partition")
     func partitionGauges() {
         let metrics = ReceiptdMetrics(version: "1")
         var gauges = PartitionGauges(lag: metrics.consumerLag, count: metrics.assignedPartitions)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Text in pages")
 struct HTMLTextTests {
-    @Test("invisible characters are spelled out in shown text, and unchanged in escaped text")
+    @Test("`shown` spells out invisible characters, and `escaped` leaves invisible characters unchanged")
     func unseen() {
         let hostile = "a\u{202E}nimda\u{0007}<b>\r\n\u{200B}é"
         #expect(HTMLText.shown(hostile) == #"a\u{202e}nimda\u{7}&lt;b&gt;\u{d}\u{a}\u{200b}é"#)

@@ -11,7 +11,7 @@ struct HealthTests {
         var now: @Sendable () -> UInt64 { { self.nanoseconds.load(ordering: .relaxed) } }
     }
 
-    @Test("A part that has not begun is not judged")
+    @Test("A part without a first heartbeat does not fail the liveness probe")
     func beforeFirstBeat() {
         let clock = ManualClock()
         let health = Health(now: clock.now)
@@ -21,7 +21,7 @@ struct HealthTests {
     }
 
     @Test(
-        "A part is stuck once its last beat is older than the part's limit, and well again after the next beat",
+        "If a part's last heartbeat is older than the part's limit, the liveness probe fails until the next heartbeat",
         arguments: Health.Part.allCases)
     func heartbeat(part: Health.Part) {
         let clock = ManualClock()
@@ -37,7 +37,7 @@ struct HealthTests {
         #expect(health.livez().ok)
     }
 
-    @Test("A part that retired is not judged")
+    @Test("A retired part does not fail the liveness probe, however old the last heartbeat is")
     func retirement() {
         let clock = ManualClock()
         let health = Health(now: clock.now)
@@ -76,7 +76,7 @@ struct HealthTests {
         #expect(!health.readyz().ok)
     }
 
-    @Test("Setting a condition tells whether the condition changed, and ignores a changed reason")
+    @Test("Setting a readiness condition returns whether the condition changed, and a new reason counts as no change")
     func change() {
         let health = Health()
         #expect(!health.set(.joinedGroup, unmet: "still joining"))

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Incidents that wait to be stored")
 struct IncidentsTests {
-    @Test("repeated incidents are added up until `take`, and counts that are put back are added to later incidents")
+    @Test("repeated incidents add up until `take`, and counts that `putBack` returns add up with later incidents")
     func waiting() {
         let incidents = ReceiptdMetrics(version: "test").incidents
         incidents.note(.crashed)
@@ -20,7 +20,7 @@ struct IncidentsTests {
         #expect(Set(incidents.take()).contains(Incidents.Entry(.crashed, count: 3)))
     }
 
-    @Test("5,000 different incidents take at most 501 entries in memory, and none goes uncounted")
+    @Test("5,000 different incidents use at most 501 entries in memory, and the entries' counts add up to 5,000")
     func bounded() {
         let incidents = ReceiptdMetrics(version: "test").incidents
         for number in 0..<5_000 { incidents.note(.deletedUnread, of: "t/\(number): 0 to 0") }
@@ -29,7 +29,8 @@ struct IncidentsTests {
         #expect(taken.reduce(0) { $0 + $1.count } == 5_000)
     }
 
-    @Test("readyz reports a loss of unread records, even before a worker stores it, until the last loss is old")
+    @Test(
+        "readyz reports deleted unread records, even before the worker stores the incident, until the last loss is old")
     func losses() {
         let metrics = ReceiptdMetrics(version: "test")
         let health = Health(failures: Failures(metrics: metrics), needing: [])

@@ -9,7 +9,7 @@ import Testing
 @testable import Operations
 @testable import OperationsHTTP
 
-@Suite("The HTTP server that takes notifications")
+@Suite("The HTTP server that receives notifications")
 struct IntakeServerTests {
     private typealias Socket = OperationsServerTests.Socket
 
@@ -61,7 +61,7 @@ struct IntakeServerTests {
         return await socket.ask(text)
     }
 
-    @Test("the intake answers 200, 400 or 503 to a taken, refused or postponed notification, and answers probes")
+    @Test("the intake answers 200, 400 or 503 to an accepted, refused or postponed notification, and answers probes")
     func answers() async throws {
         let posted = Posted()
         try await serve(posted) { port in
@@ -84,7 +84,7 @@ struct IntakeServerTests {
         #expect(posted.bodies.withLock { $0 } == ["yes", "no", "later"])
     }
 
-    @Test("the intake takes a body in chunks, and answers the requests of one connection in their order")
+    @Test("the intake accepts a chunked body, and answers the pipelined requests of one connection in order")
     func shapes() async throws {
         let posted = Posted()
         try await serve(posted) { port in
@@ -98,7 +98,7 @@ struct IntakeServerTests {
         #expect(posted.bodies.withLock { $0 } == ["no way", "one", "two"])
     }
 
-    @Test("the intake takes a body of 256 KiB, and answers 413 to a larger body, chunked or with a length")
+    @Test("the intake accepts a body of 256 KiB, and answers 413 to a larger body, chunked or with Content-Length")
     func tooLarge() async throws {
         let posted = Posted()
         let limit = IntakeServer.maximumBodyBytes
@@ -147,7 +147,7 @@ struct IntakeServerTests {
         }
     }
 
-    @Test("a connection whose request arrives byte by byte is closed after a time limit, unless the answer has begun")
+    @Test("the server closes a connection whose request is incomplete after 20 s, unless the response has begun")
     func slow() {
         let table = ConnectionTable(requestSeconds: 20)
         let channels = (0..<2).map { _ in EmbeddedChannel() }

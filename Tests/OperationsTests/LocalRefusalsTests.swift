@@ -16,7 +16,7 @@ struct LocalRefusalsTests {
         refusals.note(reason: reason, player: player) { entry(number, reason, player: player) }
     }
 
-    @Test("a flood of refusals for one reason leaves room for a rarer reason, and the maximum is never exceeded")
+    @Test("in a flood of refusals for one reason, the buffer keeps all refusals for a rarer reason within its maximum")
     func flood() {
         let refusals = LocalRefusals()
         for number in 0..<10_000 { note(refusals, number, "foreign_app") }
@@ -28,7 +28,7 @@ struct LocalRefusalsTests {
         #expect(refusals.take().isEmpty)
     }
 
-    @Test("one player's refusals get four places, and new places after `take`")
+    @Test("the buffer keeps at most four refusals of one player until `take` empties the buffer")
     func onePlayer() {
         let refusals = LocalRefusals()
         for number in 0..<100 { note(refusals, number, "malformed_receipt", player: "loud") }
@@ -38,7 +38,7 @@ struct LocalRefusalsTests {
         #expect(refusals.take().count == 1)
     }
 
-    @Test("local refusals that were put back are taken again")
+    @Test("`take` returns the local refusals that `putBack` returned to the buffer")
     func putBack() {
         let refusals = LocalRefusals()
         note(refusals, 1, "foreign_app")

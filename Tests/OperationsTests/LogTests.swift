@@ -77,7 +77,7 @@ struct LogTests {
         #expect(object["inner." + value] as? String == "x")
     }
 
-    @Test("Metadata cannot pass for the line's own members")
+    @Test("Metadata named like a JSON line's own member gets a prefix, and does not replace the member")
     func reserved() throws {
         let recorder = LogRecorder()
         recorder.logger(.json).info("m", metadata: ["level": "critical", "ts": "0", "msg": "x", "logger": "y"])
@@ -88,7 +88,7 @@ struct LogTests {
         #expect(object.count == 8)
     }
 
-    @Test("Numbers and flags are JSON values, and NaN is a text")
+    @Test("A JSON line has numbers and booleans as JSON values, and NaN as a string")
     func numbers() {
         let recorder = LogRecorder()
         recorder.logger(.json).info(
@@ -100,7 +100,7 @@ struct LogTests {
         #expect(recorder.lines.first?.contains(#""a":18446744073709551615,"b":0.25,"c":true,"d":"nan"}"#) == true)
     }
 
-    @Test("A long value is cut")
+    @Test("The log cuts a value of 100,000 characters to less than 5,000 bytes")
     func limit() throws {
         let recorder = LogRecorder()
         recorder.logger(.json).info("m", [.detail: .string(String(repeating: "x", count: 100_000))])
@@ -109,7 +109,7 @@ struct LogTests {
         #expect(line.hasSuffix("x…\"}\n"))
     }
 
-    @Test("A line's own metadata wins over its error, the provider's metadata and the logger's metadata")
+    @Test("A line's own metadata overrides the line's error, the provider's metadata and the logger's metadata")
     func precedence() {
         let recorder = LogRecorder()
         var logger = recorder.logger(.text)
@@ -124,7 +124,7 @@ struct LogTests {
             ])
     }
 
-    @Test("The shared level changes all loggers, except a logger with its own level")
+    @Test("A change of the shared log level applies to every logger, except a logger with its own level")
     func levels() {
         let recorder = LogRecorder()
         let level = LogLevelSwitch(.info)
@@ -154,7 +154,7 @@ struct LogTests {
         #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
     }
 
-    @Test("Long lines of many threads do not mix")
+    @Test("Long log lines that four tasks write simultaneously do not mix")
     func noMixing() async throws {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor

@@ -43,7 +43,7 @@ struct MetricConformance {
     }
 
     @Test(
-        "a metric has all its lines from the start, at zero, and in a fixed order",
+        "a new metric has all its samples at zero, in the same order as after a count",
         arguments: Implementation.allCases)
     func fresh(implementation: Implementation) {
         let subject = subject(implementation)

@@ -47,7 +47,7 @@ struct MetricsTests {
                 """)
     }
 
-    @Test("A histogram takes a negative value as 0 and ignores a value that is not finite")
+    @Test("A histogram counts a negative value as 0, and ignores a value that is not finite")
     func oddObservations() {
         let histogram = Histogram(upperBounds: [1])
         for value in [-5, .nan, .infinity, -.infinity] as [Double] { histogram.observe(value) }
@@ -55,7 +55,7 @@ struct MetricsTests {
         #expect(histogram.reading.sum == 0)
     }
 
-    @Test("Label values and help are escaped")
+    @Test("A scrape escapes label values and help texts")
     func escaping() {
         let registry = MetricsRegistry()
         registry.gauge("app_x", help: "a\\b\nc\"", labels: ["l"]).with("q\"b\\n\nz").set(1)
@@ -69,7 +69,7 @@ struct MetricsTests {
     }
 
     @Test(
-        "Numbers are written as Prometheus reads them",
+        "A scrape writes numbers in Prometheus's text format",
         arguments: [
             (0, "0"), (-3, "-3"), (0.005, "0.005"), (1e15, "1000000000000000"), (1e300, "1e+300"),
             (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"),
@@ -97,7 +97,7 @@ struct MetricsTests {
         #expect(lag.with("t", "0").value == 0)
     }
 
-    @Test("No concurrent increment, addition or observation is lost")
+    @Test("If eight tasks count concurrently, the metrics lose no increment, addition or observation")
     func concurrency() async {
         let registry = MetricsRegistry()
         let counters = registry.counter("app_x_total", help: "X.", labels: ["l"])
@@ -119,7 +119,7 @@ struct MetricsTests {
         #expect(histogram.reading.count == 8_000)
     }
 
-    @Test("Each scrape calls the refresh closures first, and such a closure may use the registry")
+    @Test("Each scrape calls the refresh closures first, and a refresh closure may use the registry")
     func refresh() {
         let registry = MetricsRegistry()
         let calls = registry.counter("app_scrapes_total", help: "Scrapes.").with()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Misconfigured apps")
 struct MisconfigurationTests {
-    @Test("an app is misconfigured until its last cause has ended, whatever the state of another app")
+    @Test("an app counts as misconfigured until its last cause ends, independently of another app")
     func causes() {
         let metrics = ReceiptdMetrics(version: "test")
         func value(_ bundleID: String) -> Double { metrics.misconfigured.with(bundleID).value }
@@ -18,7 +18,7 @@ struct MisconfigurationTests {
         #expect(value("a") == 0 && value("b") == 1)
     }
 
-    @Test("for each misconfigured app and cause, readyz gives an instruction, and the process stays ready")
+    @Test("readyz lists an instruction for each misconfigured app and cause, and the process stays ready")
     func told() {
         let metrics = ReceiptdMetrics(version: "test")
         let health = Health(failures: Failures(metrics: metrics), needing: [])

@@ -59,7 +59,7 @@ struct OperationsServerTests {
         return (try #require(response as? HTTPURLResponse), String(decoding: data, as: UTF8.self))
     }
 
-    @Test("Probes answer 200, or 503 with the reasons that health gives")
+    @Test("The liveness probe answers 200; the readiness probe answers 503 with the unmet conditions until all are met")
     func probes() async throws {
         let fixture = Fixture()
         try await fixture.serve { ask, _ in
@@ -76,7 +76,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("Metrics come as Prometheus text")
+    @Test("The server answers /metrics in Prometheus's text format")
     func metrics() async throws {
         let fixture = Fixture()
         fixture.metrics.inFlight.set(12)
@@ -89,7 +89,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("The page shows lag and readiness and loads nothing from elsewhere; /status.json has readiness and version")
+    @Test("The page shows lag and readiness and loads no external resource; /status.json has readiness and version")
     func page() async throws {
         let fixture = Fixture()
         fixture.metrics.consumerLag.with("submissions", "3").set(77)
@@ -112,7 +112,7 @@ struct OperationsServerTests {
     }
 
     @Test(
-        "HEAD answers without a body, and other paths and methods answer 404",
+        "The server answers HEAD without a body, and answers 404 to an unknown path and to POST",
         arguments: ["/livez", "/metrics", "/", "/status.json"])
     func methods(path: String) async throws {
         try await Fixture().serve { ask, _ in
@@ -124,7 +124,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("While the server answers requests, its log has one line, with the address")
+    @Test("The server logs its address in one line at start, and no line for a request")
     func quiet() async throws {
         let fixture = Fixture()
         try await fixture.serve { ask, port in
@@ -136,7 +136,7 @@ struct OperationsServerTests {
         #expect(fixture.log.lines.count == 1)
     }
 
-    @Test("A silent connection does not hold up the shutdown")
+    @Test("A connection that sends no request does not delay the server's shutdown")
     func silentConnection() async throws {
         let silent = Socket()
         try await Fixture().serve { ask, port in
@@ -147,7 +147,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("silent connections beyond the limit keep no probe waiting, and are closed after seconds")
+    @Test("silent connections beyond the limit delay no probe, and the server closes a silent connection after seconds")
     func silentConnections() async throws {
         // The limit exceeds the 100 sockets that connect at once. Several event loops accept connections, so the server
         // may count any of the 100 after the asking connection. A lower limit could evict the asking connection before
@@ -164,11 +164,11 @@ struct OperationsServerTests {
                 #expect(accepted.connect(port: UInt16(port)))
                 #expect(await accepted.ask(ask).contains(" 200 "))
             }
-            // The probe is a new connection, which the server can accept only after all silent ones.
+            // The probe is a new connection, which the server can accept only after all silent connections.
             let probe = Socket()
             #expect(probe.connect(port: UInt16(port)))
             #expect(await probe.ask(ask).contains(" 200 "))
-            // Several threads accept connections, so the server may count the last silent ones after the probe.
+            // Several threads accept connections, so the server may count the last silent sockets after the probe.
             try await eventually("those that are too many are closed") {
                 fixture.metrics.httpConnectionsEvicted.value >= 200 - most
             }
@@ -178,7 +178,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("Beyond the limit, the connection that was silent for longest is closed, and a new connection stays open")
+    @Test("Beyond the limit the server closes the longest silent connection, and after a time every idle connection")
     func oldestGoes() {
         let table = ConnectionTable(maximum: 2)
         let channels = (0..<3).map { _ in EmbeddedChannel() }
@@ -242,7 +242,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("If the port is taken, the server throws an error with EADDRINUSE and the address")
+    @Test("If the port is in use, the server throws an error with EADDRINUSE and the address")
     func portTaken() async throws {
         let first = Fixture()
         try await first.serve { _, port in
@@ -255,7 +255,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("If the address is not this machine's, the server throws an error that is not retried")
+    @Test("If the listen address is not this machine's, the server throws an error that is not retriable")
     func noSuchHost() async throws {
         let fixture = Fixture()
         let server = OperationsServer(

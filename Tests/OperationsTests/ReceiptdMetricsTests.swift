@@ -39,7 +39,7 @@ struct ReceiptdMetricsTests {
         return metrics
     }
 
-    @Test("Every promised metric has its type and labels", arguments: promised)
+    @Test("A scrape shows every metric of the contract with the contract's type and labels", arguments: promised)
     func contract(name: String, type: String, labels: [String]) throws {
         let lines = Self.filled().registry.render().split(separator: "\n")
         #expect(lines.contains("# TYPE \(name) \(type)"))
@@ -47,12 +47,12 @@ struct ReceiptdMetricsTests {
         for label in labels { #expect(series.contains("\(label)=\"")) }
     }
 
-    @Test("Every promised metric is declared before the first event", arguments: promised)
+    @Test("A scrape declares every metric of the contract before the first event", arguments: promised)
     func declaredAtStart(name: String, type: String, labels: [String]) {
         #expect(ReceiptdMetrics(version: "0").registry.render().contains("# TYPE \(name) \(type)\n"))
     }
 
-    @Test("The counts of granted outcomes and of crashed dead letters start at 0")
+    @Test("The counters of granted outcomes and of dead letters with the reason crashed start at 0")
     func zeroes() {
         let text = ReceiptdMetrics(version: "0").registry.render()
         #expect(text.contains("receiptd_outcomes_total{type=\"receipt.granted\",reason=\"\"} 0\n"))
@@ -95,7 +95,7 @@ struct ReceiptdMetricsTests {
         #expect(abs(try value("process_start_time_seconds") - Date().timeIntervalSince1970) < 3_600)
     }
 
-    @Test("A process name with spaces and parentheses does not shift /proc's fields")
+    @Test("The parser of /proc's stat file reads the right fields despite spaces and parentheses in the process name")
     func processName() {
         let fields = (3...24).map { "\($0)" }.joined(separator: " ")
         let stat = ProcessMetrics.Stat("1 (a) b (c) \(fields) 0 0\n")

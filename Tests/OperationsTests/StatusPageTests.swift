@@ -28,7 +28,7 @@ struct StatusPageTests {
         ).html
     }
 
-    @Test("hostile names are escaped wherever the page shows them")
+    @Test("the page escapes a hostile name in every place that shows the name")
     func escaping() {
         let hostile = "<script>alert('x')</script>\"&\0"
         metrics.outcomes.with("receipt.rejected", hostile).increment()
@@ -42,7 +42,7 @@ struct StatusPageTests {
         #expect(page.components(separatedBy: text).count >= 7)
     }
 
-    @Test("a rate is measured since a sample that is old enough, and is absent before there are two samples")
+    @Test("the page shows the rate since a sample at least ten seconds old, and no rate without an earlier sample")
     func rates() {
         let history = TrafficHistory()
         #expect(page(history, at: 0).contains("<span>Submissions per second</span><b class=\"\">–</b>"))
@@ -54,7 +54,8 @@ struct StatusPageTests {
         #expect(page(history, at: 20).contains("<span>Submissions per second</span><b class=\"\">0</b>"))
     }
 
-    @Test("a bin counts the submissions of its seconds, the newest bin is last, and old samples leave the chart")
+    @Test(
+        "a chart's bin counts the submissions of the bin's interval, the newest bin is last, and old samples drop out")
     func bins() {
         let history = TrafficHistory()
         let foreign = metrics.submissions.with(TrafficClass.foreign.rawValue)
@@ -76,7 +77,7 @@ struct StatusPageTests {
         #expect(bins.map { $0.classes[place] }.suffix(3) == [4, 0, 1])
     }
 
-    @Test("forged submissions and dead letters are shown as junk, and each dead letter counts once")
+    @Test("the page counts forged submissions and dead letters as junk, and counts an answered dead letter once")
     func classes() throws {
         let history = TrafficHistory()
         history.add(sample(at: 0))
@@ -91,7 +92,7 @@ struct StatusPageTests {
         #expect(page.contains("<li class=\"c-junk\">junk</li>") && !page.contains("c-forged"))
     }
 
-    @Test("a quantile at the end of a bucket is the bucket's bound, and at most the highest bound")
+    @Test("a quantile at a bucket's end is the bucket's upper bound, and no quantile exceeds the highest bound")
     func quantiles() {
         let histogram = Histogram(upperBounds: [1, 2, 4])
         #expect(histogram.reading.quantile(0.5, upperBounds: histogram.upperBounds) == nil)
@@ -102,14 +103,14 @@ struct StatusPageTests {
     }
 
     @Test(
-        "a scale ends at the next round number",
+        "a chart's scale ends at the maximum, rounded up to 1, 2 or 5 times a power of ten",
         arguments: [(0.0, 1.0), (0.3, 0.5), (1, 1), (1.1, 2), (3, 5), (7, 10), (10, 10), (101, 200), (4_999, 5_000)])
     func scale(value: Double, top: Double) {
         #expect(abs(Chart.ceiling(value) - top) < 1e-9)
     }
 
     @Test(
-        "numbers have three significant digits, or separated thousands",
+        "the page shows numbers with at most three significant digits, or with separated thousands",
         arguments: [
             (0.0, "0"), (0.01234, "0.012"), (1.5, "1.5"), (12.34, "12.3"), (123.4, "123"), (1_234_567, "1,234,567"),
             (.infinity, "–"),

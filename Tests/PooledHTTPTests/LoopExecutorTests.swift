@@ -42,7 +42,7 @@ struct LoopExecutorTests {
         return (sleepers, tasks)
     }
 
-    @Test("when a running task wakes another task, that task runs before tasks that were ready earlier")
+    @Test("when a running task wakes another task, the woken task runs before tasks that were ready earlier")
     func order() async {
         let executor = LoopExecutor(loop)
         let order = Mutex<[Int]>([])

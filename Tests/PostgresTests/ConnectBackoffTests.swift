@@ -22,7 +22,7 @@ struct ConnectBackoffTests {
         #expect(backoff.permits(at: now))
     }
 
-    @Test("the backoff is shorter by a random part, at most by half")
+    @Test("random jitter shortens the backoff, by at most half")
     func jitter() {
         var backoff = ConnectBackoff()
         backoff.failed(at: start, jitter: 0.96)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-@Suite("The throw-away server")
+@Suite("The embedded PostgreSQL server")
 struct EmbeddedPostgresTests {
     @Test("a server keeps the databases in a given directory, and is durable by default")
     func keptDirectory() async throws {
@@ -55,7 +55,7 @@ struct EmbeddedPostgresTests {
         #expect(!PostgresInstallation.isOpenToAll(directory.path + "-missing"))
     }
 
-    @Test("if its port is taken at the start, a server takes another port and keeps that port over a restart")
+    @Test("if the requested port is taken, the server starts on a free port and keeps the free port over a restart")
     func portTaken() throws {
         let first = try EmbeddedPostgres.start(durable: false)
         defer { first.stop() }

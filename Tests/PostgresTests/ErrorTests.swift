@@ -19,7 +19,7 @@ struct ErrorTests {
         #expect(error.isRetriable == (kind != .data && kind != .other))
     }
 
-    @Test("a NUL byte in a text is an error of the data, not a truncation")
+    @Test("a NUL byte or invalid UTF-8 in a text parameter is a data error that does not quote the text")
     func nulByte() async throws {
         let database = try TestDatabase()
         for parameter in [PostgresParameter.text("secret\0tail"), .textArray(["fine", "secret\0tail"])] {
@@ -32,7 +32,7 @@ struct ErrorTests {
         #expect(error.sqlState == "22021")
     }
 
-    @Test("a row that its partition refuses is a retriable error, and a row that the table's check refuses is bad data")
+    @Test("a row that its partition refuses is a retriable error; a row that the table's check refuses is a data error")
     func partitionConstraint() async throws {
         let database = try TestDatabase()
         for (insert, kind) in [
@@ -53,7 +53,7 @@ struct ErrorTests {
         }
     }
 
-    @Test("a unique violation is an error of the data that names its constraint and no value")
+    @Test("a unique violation is a data error that names the constraint and no value")
     func uniqueViolation() async throws {
         let database = try TestDatabase()
         let error = try await database.failure { session in
@@ -105,7 +105,7 @@ struct ErrorTests {
         await pool.close()
     }
 
-    @Test("a connection that the server refuses is an error of the settings that names server and user")
+    @Test("a connection that the server refuses is a settings error that names the server and the user")
     func refusals() async throws {
         let uri = try TestDatabase().uri
         let port = try #require(uri.firstMatch(of: /:(\d+)\//)?.1)

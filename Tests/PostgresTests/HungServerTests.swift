@@ -18,7 +18,7 @@ struct HungServerTests {
             size: size, hung: hung)
     }
 
-    @Test("a session that hangs in a statement is abandoned at its deadline, and its SQL transaction is rolled back")
+    @Test("a session that hangs in a statement is abandoned at the deadline, and the SQL transaction is rolled back")
     func statement() async throws {
         let database = try TestDatabase()
         let other = TestDatabase.pool(database.uri)
@@ -71,7 +71,7 @@ struct HungServerTests {
         await pool.close()
     }
 
-    @Test("a pool abandons eight hung sessions, and waits for a ninth until the pool is interrupted")
+    @Test("a pool abandons eight hung sessions, and waits for a ninth hung session until an interrupt")
     func bounded() async throws {
         let database = try TestDatabase()
         let (told, tells) = AsyncStream.makeStream(of: HungSession.self)

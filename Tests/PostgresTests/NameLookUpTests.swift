@@ -39,7 +39,7 @@ struct NameLookUpTests {
         #expect(late?.message.contains("nobody.invalid") ?? false)
     }
 
-    @Test("several hosts give one connection target each, in their order")
+    @Test("a connection string with several hosts gives one connection target per host, in the same order")
     func several() {
         let targets = ConnectTarget.all(["host": "a,b", "port": "1,2", "user": "bob"])
         #expect(targets.map { $0.parameters["host"] } == ["a", "b"])

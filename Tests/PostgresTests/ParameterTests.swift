@@ -98,7 +98,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("an array may be empty, and an array of texts comes back as an array")
+    @Test("an empty array parameter stays empty, and a text array is read back as an array")
     func emptyAndTextArrays() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in

@@ -114,7 +114,8 @@ struct SessionTests {
         }
     }
 
-    @Test("an SQL transaction that begins with several statements returns their rows, and is undone if one fails")
+    @Test(
+        "an SQL transaction that begins with several statements returns their rows, and is undone if a statement fails")
     func firstStatements() async throws {
         let database = try TestDatabase()
         let inserting = PostgresStatement("INSERT INTO t SELECT 12 / $1::int4 RETURNING n")
@@ -152,7 +153,7 @@ struct SessionTests {
         }
     }
 
-    @Test("an SQL transaction whose body swallowed an error is not reported as committed")
+    @Test("an SQL transaction whose body ignores a failed statement throws, and is not reported as committed")
     func doomedTransaction() async throws {
         let database = try TestDatabase()
         let error = try await database.failure { session in

@@ -7,21 +7,21 @@ import Testing
 struct CatalogDifferenceTests {
     private func catalog(_ text: String) throws -> Catalog { try CatalogFile.parse(text, version: 1) }
 
-    @Test("the first import adds every app")
+    @Test("without an earlier catalog the difference lists every app as added")
     func first() throws {
         let difference = CatalogDifference(old: nil, new: try catalog(CatalogFileTests.example))
         #expect(difference.lines == ["+ app com.lucky917.ios.Live: 1 product"])
         #expect(difference.removedApps.isEmpty && !difference.isEmpty)
     }
 
-    @Test("the same catalog changes nothing, whatever its version")
+    @Test("between two versions of an unchanged catalog the difference is empty")
     func same() throws {
         let old = try catalog(CatalogFileTests.example)
         let new = try CatalogFile.parse(CatalogFileTests.example, version: 2)
         #expect(CatalogDifference(old: old, new: new).isEmpty)
     }
 
-    @Test("added, removed and changed apps and products are listed field by field")
+    @Test("the difference lists added, removed and changed apps and products, with each changed field")
     func changes() throws {
         let old = try catalog(
             """

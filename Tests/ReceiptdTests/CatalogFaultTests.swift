@@ -44,7 +44,7 @@ struct CatalogFaultTests {
         ("? [a]\n    : b", "plain text"),
     ]
 
-    @Test("a fault of an app is reported with its line and the allowed values", arguments: badApps)
+    @Test("the parser reports a fault of an app with the line and the allowed values", arguments: badApps)
     func badApp(line: String, message: String) {
         let faults = catalogFaults("apps:\n  - bundle_id: a\n    products: []\n    \(line)\n")
         #expect(faults.count == 1 && faults.first?.line == 4, "\(faults)")
@@ -66,7 +66,7 @@ struct CatalogFaultTests {
         ("payload: { a: " + String(repeating: "x", count: 65_536) + " }", "65536 bytes"),
     ]
 
-    @Test("a fault of a product is reported with its line and the allowed values", arguments: badProducts)
+    @Test("the parser reports a fault of a product with the line and the allowed values", arguments: badProducts)
     func badProduct(line: String, message: String) {
         let kind = line.hasPrefix("kind") ? "" : "kind: consumable, "
         let text = "apps:\n  - bundle_id: a\n    products:\n      - { \(kind)product_id: p,\n          \(line) }\n"
@@ -75,7 +75,7 @@ struct CatalogFaultTests {
         #expect(faults.first?.message.contains(message) == true, "\(faults)")
     }
 
-    @Test("all faults are listed together, in the order of the file")
+    @Test("the parser lists all faults of a file together, in the file's order")
     func together() {
         let text = """
             apps:
@@ -104,7 +104,7 @@ struct CatalogFaultTests {
         #expect(CatalogFaults(faults: faults).description.hasPrefix("line 3, column 5: an app has no key \"colour\""))
     }
 
-    @Test("of many faults, the first hundred are printed, and then the number of the others")
+    @Test("the error text has the first hundred faults, and then the number of further faults")
     func manyFaults() {
         let faults = CatalogFaults(
             faults: (1...1234).map { CatalogFault(TextPosition(line: $0, column: 1), "wrong") })

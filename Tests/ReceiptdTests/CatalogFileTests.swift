@@ -31,7 +31,7 @@ struct CatalogFileTests {
                 payload: { gold: 555 }
         """
 
-    @Test("the documented example catalog is read with all its values")
+    @Test("the parser reads every value of the documented example catalog")
     func documented() throws {
         var app = AppPolicy(bundleID: "com.lucky917.ios.Live")
         app.appAppleID = 1_149_703_708
@@ -50,7 +50,7 @@ struct CatalogFileTests {
         #expect(try CatalogFile.parse(Self.example.replacing("\n", with: "\r\n"), version: 7).apps.count == 1)
     }
 
-    @Test("an app's and a product's omitted keys have the documented defaults")
+    @Test("if an app or a product omits keys, the parser sets the documented defaults")
     func defaults() throws {
         let text = "apps: [{ bundle_id: a, products: [{ product_id: p, kind: non_consumable }] }]"
         let app = try #require(try CatalogFile.parse(text, version: 1).apps["a"])
@@ -60,7 +60,7 @@ struct CatalogFileTests {
         #expect(app.risk == RiskThresholds() && app.sandbox == .reject && app.verification == .apple)
     }
 
-    @Test("every value that is not the default is read")
+    @Test("the parser reads documented values other than the defaults")
     func others() throws {
         let text = """
             apps:
@@ -89,13 +89,13 @@ struct CatalogFileTests {
         #expect(catalog.apps["b"]?.sandbox == .allowlist(["123", "0x7", "yes", "no", "null-1"]))
     }
 
-    @Test("in a line with repeated keys, each fault has its own column")
+    @Test("if a line repeats several keys, each fault names its own column")
     func repeatedInFlow() {
         let faults = catalogFaults("apps: [{ bundle_id: a, bundle_id: b, bundle_id: c, products: [], colour: red }]")
         #expect(faults.map(\.column) == [24, 38, 66])
     }
 
-    @Test("a catalog with forty repeated keys ends in faults")
+    @Test("the parser reports faults for a catalog with forty repeated keys")
     func manyRepeated() {
         let text = "apps:\n" + (0..<40).map { "  - { bundle_id: a\($0), products: [], products: [] }\n" }.joined()
         let faults = catalogFaults(text)
@@ -105,7 +105,7 @@ struct CatalogFileTests {
     }
 
     @Test(
-        "a text that is no catalog is one fault",
+        "the parser reports exactly one fault for a text that is no catalog",
         arguments: [
             "", "\n", "# nothing", "a", "[]", "apps", "apps:", "apps: {}", "apps: []", "{}", "apps: [", "a: b: c",
             "\u{1}",
@@ -115,7 +115,7 @@ struct CatalogFileTests {
         #expect(catalogFaults(text).count == 1)
     }
 
-    @Test("a file that is too large or missing is a fault, and so is a name that is too long")
+    @Test("the parser reports a fault if the file is too large or missing, or an id is too long")
     func limits() throws {
         let faults = catalogFaults("apps: #" + String(repeating: "x", count: CatalogLimits.fileSize))
         #expect(faults.map(\.message) == ["the file is larger than 16777216 bytes"])
@@ -126,7 +126,7 @@ struct CatalogFileTests {
                 == 2)
     }
 
-    @Test("deep nesting and aliases end in faults, without a crash")
+    @Test("the parser reports faults for deep nesting and for aliases, without a crash")
     func bombs() {
         #expect(!catalogFaults(String(repeating: "[", count: 200_000)).isEmpty)
         #expect(!catalogFaults(String(repeating: "{a: ", count: 200_000)).isEmpty)
@@ -182,7 +182,7 @@ struct CatalogFileTests {
         #expect(!CatalogFaults(faults: faults).description.contains("hush"))
     }
 
-    @Test("a catalog of ten thousand products is read")
+    @Test("the parser reads a catalog of ten thousand products")
     func large() throws {
         var text = "apps:\n  - bundle_id: a\n    products:\n"
         for index in 0..<10_000 {

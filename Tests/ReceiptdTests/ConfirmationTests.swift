@@ -21,7 +21,9 @@ struct ConfirmationTests {
         }
     }
 
-    @Test("without --yes, a command asks on a terminal, names the count and needs a yes; elsewhere it fails")
+    @Test(
+        "without --yes an irreversible command asks on a terminal and needs a yes; without a terminal the command fails"
+    )
     func table() {
         #expect(code(isGiven: true, isTerminal: false, answer: nil) == nil)
         #expect(code(isGiven: true, isTerminal: true, answer: "no") == nil)

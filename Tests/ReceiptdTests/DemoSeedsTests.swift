@@ -32,7 +32,7 @@ struct DemoSeedsTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 
-    @Test("a folder that does not exist is reported as missing")
+    @Test("the demo reports a folder of cases that does not exist as missing")
     func missing() throws {
         #expect(throws: DemoSeeds.Missing.self) { try DemoMaterial(URL(fileURLWithPath: "/nowhere")) }
     }

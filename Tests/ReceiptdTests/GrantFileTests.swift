@@ -40,7 +40,9 @@ struct GrantFileTests {
         #expect(first.grantedAt == first.purchasedAt)
     }
 
-    @Test("omitted columns default to quantity 1, Production, the transaction's own original, and granted now")
+    @Test(
+        "without optional columns a grant has quantity 1, Production, its own id as original id, and the current time"
+    )
     func defaults() throws {
         let row = try rows(["transaction_id,player_id,bundle_id,product_id", "1,p,b,gold"])[1]
         guard case .grant(let grant) = row else { return #expect(Bool(false), "\(row)") }
@@ -48,7 +50,7 @@ struct GrantFileTests {
         #expect(grant.purchasedAt == nil && grant.grantedAt == Self.now && grant.submissionID == "import")
     }
 
-    @Test("a faulty row is reported with its reason, and the next row is read")
+    @Test("the reader reports a faulty row with the reason, and reads the next row")
     func faults() throws {
         let header = "transaction_id,player_id,bundle_id,product_id,quantity,environment,purchased_at"
         let table: [(String, String)] = [
@@ -71,7 +73,9 @@ struct GrantFileTests {
         #expect(json.compactMap(fault).count == 4)
     }
 
-    @Test("other spellings of a transaction id are refused, in both id columns, in CSV and JSON")
+    @Test(
+        "the reader refuses altered spellings of a transaction id, such as 4.7E+05, in both id columns, in CSV and JSON"
+    )
     func otherWritings() throws {
         for id in [
             "470001 ", " 470001", "470001.0", "4.7E+05", "'470001", "0470001", "+470001", "470,001", "４７０００１",
@@ -93,7 +97,7 @@ struct GrantFileTests {
         }
     }
 
-    @Test("white space around an id is a fault of its column; white space around column names is allowed")
+    @Test("white space around a value is a fault that names the column; white space around column names is allowed")
     func whiteSpace() throws {
         let header = "transaction_id, player_id , bundle_id, product_id,\tsubmission_id"
         let sound = ["1", "p", "b", "gold", "s"]
@@ -112,7 +116,7 @@ struct GrantFileTests {
         #expect(fault(inside) == nil)
     }
 
-    @Test("a known member that a JSON line repeats is a fault")
+    @Test("if a JSON line repeats a known member, the line is a fault")
     func repeatedMembers() throws {
         let line = #"{"transaction_id":"1","player_id":"p","bundle_id":"b","product_id":"gold","quantity":1"#
         #expect(fault(try rows([line + "}"])[0]) == nil)
@@ -130,7 +134,7 @@ struct GrantFileTests {
         }
     }
 
-    @Test("lines are read whole across chunks and with either line break, and a line that is too long is reported")
+    @Test("the line reader joins lines across chunks, accepts LF and CR LF, and reports a line that is too long")
     func lines() throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("lines-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: url) }

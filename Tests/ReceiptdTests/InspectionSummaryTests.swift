@@ -21,7 +21,7 @@ struct InspectionSummaryTests {
         .object(members.map { JSONMember(name: $0.0, value: $0.1) })
     }
 
-    @Test("a waiting record is undecided until a row has its position, or a later answer names its submission")
+    @Test("a record in Kafka is undecided until PostgreSQL has its position, or a later answer names its submission")
     func undecided() {
         var found = KafkaFindings()
         found.waiting = [Self.record]
@@ -40,7 +40,7 @@ struct InspectionSummaryTests {
         #expect(found.undecided(outcomes: [], parked: []).isEmpty)
     }
 
-    @Test("a waiting record is shown with its ignored fields, and with a note if its key is not the player's id")
+    @Test("the summary shows a waiting record's ignored fields, and notes if the record's key is not the player's id")
     func mistakes() throws {
         func told(_ key: String, _ fields: String) throws -> (sentence: String, row: JSONValue?) {
             let value = Array(
@@ -66,7 +66,7 @@ struct InspectionSummaryTests {
         #expect(wrong.row?["ignored_fields"] == .array([.string("currency"), .string("submitted_at")]))
     }
 
-    @Test("an answer on the outcomes topic is left out once PostgreSQL has the answer's event")
+    @Test("once PostgreSQL has an answer's event, the summary leaves out the answer on the outcomes topic")
     func untold() {
         var found = KafkaFindings()
         found.answers = [Self.answer]
@@ -74,7 +74,7 @@ struct InspectionSummaryTests {
         #expect(found.untold(outcomes: [row(("event_id", .string("e")))]).isEmpty)
     }
 
-    @Test("open circuits and wrong credentials are read from a worker's metrics")
+    @Test("the summary reads open circuits and wrong credentials from a worker's metrics")
     func metrics() {
         let text = """
             # HELP receiptd_apple_circuit_open 1 while requests to this endpoint are held back after failures.
@@ -94,7 +94,7 @@ struct InspectionSummaryTests {
         Inspection.Section(name: name, rows: try objects.map { try JSONParser.parse(Array($0.utf8)).value })
     }
 
-    @Test("parked, granted and refused rows are each summed up in a sentence")
+    @Test("the summary has one sentence for each parked, granted or rejected row")
     func verdicts() throws {
         let inspection = Inspection(sections: [
             try rows(
@@ -126,7 +126,7 @@ struct InspectionSummaryTests {
             ])
     }
 
-    @Test("the search finds bytes within bytes")
+    @Test("the search finds a byte sequence anywhere in a longer sequence")
     func bytes() {
         let table: [(String, String, Bool)] = [
             ("abcabd", "abd", true), ("abcabd", "abcabd", true), ("abcab", "abd", false), ("", "a", false),
@@ -137,7 +137,7 @@ struct InspectionSummaryTests {
         }
     }
 
-    @Test("an endpoint of Apple's that does not answer is reported with the trouble's start, from all workers' counts")
+    @Test("from all workers' counts the summary names Apple's endpoints that do not answer, and since when")
     func appleTrouble() {
         let now = Timestamp(milliseconds: 1_795_167_030_000)
         func row(_ name: String, _ counts: [Int: Int]) -> Traffic.Row {

@@ -24,12 +24,12 @@ struct KafkaCheckTests {
         }
     }
 
-    @Test("existing, readable topics have no fault")
+    @Test("the check reports no fault for existing, readable topics")
     func well() async throws {
         #expect(await faults() == [])
     }
 
-    @Test("a missing topic and a forbidden topic are different faults")
+    @Test("the check distinguishes a missing topic from a forbidden topic")
     func topics() async throws {
         cluster.setTopicError("receipt-outcomes", KafkaError.Code.unknownTopicOrPartition)
         cluster.setTopicError("receipt-dead-letters", KafkaError.Code.topicAuthorizationFailed)
@@ -58,7 +58,7 @@ struct KafkaCheckTests {
         }
     }
 
-    @Test("a refused read or commit of a group's offsets is a fault, and the committed offset stays unchanged")
+    @Test("the check reports a group whose offsets Kafka refuses to read or commit, and leaves the offsets unchanged")
     func group() async throws {
         let offsetFetch: Int16 = 9
         let offsetCommit: Int16 = 8
@@ -83,7 +83,9 @@ struct KafkaCheckTests {
         #expect(marks == [partition: CommitMark(offset: 7, metadata: "kept")])
     }
 
-    @Test("a forbidden look-up of a group's coordinator is a fault of that group only")
+    @Test(
+        "if Kafka forbids the look-up of group coordinators, the check reports a fault for each group and for no topic"
+    )
     func groupUnseen() async throws {
         let findCoordinator: Int16 = 10
         cluster.pushRequestErrors(

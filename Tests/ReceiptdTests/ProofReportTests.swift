@@ -52,7 +52,7 @@ struct ProofReportTests {
         #expect(told["transaction_reason"]?.string == "PURCHASE")
     }
 
-    @Test("an empty file is read as an empty proof; a missing file or a directory fails")
+    @Test("`receiptd proof` reads an empty file as an empty proof, and fails for a missing file or a directory")
     func empty() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).proof")
         try Data().write(to: file)

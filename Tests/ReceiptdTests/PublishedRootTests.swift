@@ -19,7 +19,9 @@ struct PublishedRootTests {
         try Settings.Reader(environment: environment).read(requiring: [])
     }
 
-    @Test("the sample roots are a fault with any of Apple's own addresses, and allowed with a simulator's addresses")
+    @Test(
+        "the settings refuse the sample roots beside an address of Apple's, and allow them with a simulator's addresses"
+    )
     func beside() throws {
         let root = ["APPLE_ROOT_CERTIFICATES_FILE": Self.root]
         let all = #expect(throws: SettingsFaults.self) { _ = try read(root) }

@@ -33,7 +33,7 @@ struct SalesReportTests {
         SalesReport.Period(first: ReportDay(first), last: ReportDay(last ?? first))
     }
 
-    @Test("in-app units are summed by product and day, with refunds subtracted, and other sales left out")
+    @Test("a report sums in-app units by product and day, subtracts refunds, and leaves out other sales")
     func sums() throws {
         let report = try report(
             row("gold", "3"), row("gold", "2.00", type: "FI1"), row("gold", "-1"), row("vip", "1", type: "IAY"),
@@ -54,7 +54,7 @@ struct SalesReportTests {
         #expect(report.units[.init(productID: "gold", period: period("2026-11-20"))] == 7)
     }
 
-    @Test("each faulty line is reported with its number, and a faulty report with its reason")
+    @Test("the reader reports each faulty line with its number, and names the fault of a report as a whole")
     func faulty() {
         #expect(
             faults(
@@ -76,7 +76,7 @@ struct SalesReportTests {
             ])
     }
 
-    @Test("more units than the maximum are a fault, in one row, over rows and over reports")
+    @Test("more units than the maximum are a fault, in one row, in several rows and in several reports")
     func tooMany() throws {
         let most = SalesReport.maximumUnits
         let words = "more than 1000000000000 units"
@@ -90,7 +90,7 @@ struct SalesReportTests {
         #expect(throws: SalesReport.Faults(messages: ["has, with the other reports, \(words)"])) { try all.add(other) }
     }
 
-    @Test("grants minus revocations are compared with sales, by product and day and in total")
+    @Test("the reconciliation compares grants minus revocations with sales, by product and day and in total")
     func compared() throws {
         let report = try report(
             row("gold", "5"), row("gold", "5", from: "11/21/2026"), row("lost", "2"), row("same", "1"))
@@ -134,7 +134,7 @@ struct SalesReportTests {
             "H4sIAAAAAAAAAwv2DuUMKMpPKU0uUQipLEhV8ExJzSvJTMtMLeIMzcssKeZ0Sk3PzFNwSSxJ5XTNSwEzuNLzc1I4PR0NOY05DQ31jQyAyMgMickFAPWpYY1XAAAA"
                 .utf8) ?? []
 
-    @Test("a gzip report is unpacked, also with several members, and a broken file is a fault")
+    @Test("a gzip report is unpacked, also with several members; a broken gzip file is a fault")
     func gzip() throws {
         let report = try SalesReport(Self.packed)
         #expect(report.units[.init(productID: "gold", period: period("2026-11-20"))] == 3)
@@ -151,7 +151,7 @@ struct SalesReportTests {
         }
     }
 
-    @Test("unpacking beyond the limit is a fault")
+    @Test("a gzip report that unpacks to more bytes than the limit is a fault")
     func bomb() {
         let count = (try? Gzip.unpack(Self.packed, limit: 1000).count) ?? 0
         #expect(throws: Never.self) { try Gzip.unpack(Self.packed, limit: count) }
@@ -173,7 +173,7 @@ struct SalesReportTests {
         #expect(throws: SalesReport.Faults.self) { try all.add(week) }
     }
 
-    @Test("amounts are compared by currency beside the units, and cause no difference")
+    @Test("the reconciliation lists amounts by currency, and counts no differing amount as a difference")
     func money() throws {
         let header = Self.header + "\tCustomer Price\tCustomer Currency"
         let report = try report(

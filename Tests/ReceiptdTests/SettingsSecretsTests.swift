@@ -22,7 +22,7 @@ struct SettingsSecretsTests {
         #expect(settings.database.url.value == "postgres://u:hush@db/x")
     }
 
-    @Test("latestURL is read anew from its file, and is nil while the file holds no connection string")
+    @Test("latestURL reads the file again at each use, and is nil while the file has no connection string")
     func latestURL() throws {
         try withFile("postgres://u:old@db/x\n") { path in
             let database = try Settings.Reader(environment: ["DATABASE_URL_FILE": path]).read(requiring: [.database])
@@ -153,7 +153,7 @@ struct KafkaPropertiesTests {
         "group.protocol=consumer",
     ]
 
-    @Test("if delivery guarantees need one value of a Kafka property, another value is refused", arguments: refused)
+    @Test("the settings refuse a value of a Kafka property that would break receiptd's guarantees", arguments: refused)
     func protected(property: String) {
         let environment = ["KAFKA_PROPERTIES": property, "KAFKA_BOOTSTRAP_SERVERS": "b:1"]
         #expect(settingsFaults(environment).map(\.setting) == ["KAFKA_PROPERTIES"])
@@ -168,14 +168,16 @@ struct KafkaPropertiesTests {
         "partition.assignment.strategy=range,roundrobin",
     ]
 
-    @Test("receiptd's own value of a protected property, and a free property, is accepted", arguments: admitted)
+    @Test(
+        "the settings accept receiptd's own value of a protected Kafka property, and any unprotected property",
+        arguments: admitted)
     func free(property: String) throws {
         let environment = ["KAFKA_PROPERTIES": property, "KAFKA_BOOTSTRAP_SERVERS": "b:1"]
         let settings = try Settings.Reader(environment: environment).read(requiring: [.kafka])
         #expect(settings.kafka.properties.pairs.count == 1)
     }
 
-    @Test("cooperative rebalancing is refused before librdkafka 2.10")
+    @Test("before librdkafka 2.10 the settings refuse cooperative rebalancing")
     func cooperative() {
         let environment = ["KAFKA_PROPERTIES": "partition.assignment.strategy=cooperative-sticky"]
         #expect(settingsFaults(environment, libraryVersion: 0x0209_00FF).count == 1)

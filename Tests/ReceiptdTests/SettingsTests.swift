@@ -94,7 +94,7 @@ struct SettingsTests {
         #expect(SettingName.namesByPath[path] == name)
     }
 
-    @Test("settings are read from the file, and the environment wins")
+    @Test("settings are read from the file, and environment variables override the file")
     func file() throws {
         let text = """
             kafka:
@@ -137,7 +137,7 @@ struct SettingsTests {
         #expect(settings.log.level == .debug && settings.log.format == .text)
     }
 
-    @Test("every fault of a settings file is reported with its line, all at once")
+    @Test("the reader reports every fault of a settings file with its line, all faults in one error")
     func faultyFile() throws {
         let text = """
             kafka:
@@ -205,7 +205,7 @@ struct SettingsTests {
         ("LOG_FORMAT", ["xml"]),
     ]
 
-    @Test("an invalid value is one fault, of its own setting", arguments: bad)
+    @Test("an invalid value gives exactly one fault, which names the setting", arguments: bad)
     func badValues(name: String, values: [String]) {
         for value in values {
             let faults = settingsFaults([name: value])
@@ -217,7 +217,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("configured roots replace Apple's, and a file without a root is a fault")
+    @Test("configured root certificates replace Apple's, and a file without a root certificate is a fault")
     func roots() throws {
         let signing = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -250,7 +250,7 @@ struct SettingsTests {
         for value in values { #expect(settingsFaults([name: value]).isEmpty, "\(value)") }
     }
 
-    @Test("if only one retry delay is set, the other's default adapts; an initial delay above the maximum is a fault")
+    @Test("if one retry delay is set, the default of the other adapts; an initial delay above the maximum is a fault")
     func retryDelays() throws {
         for (initial, maximum, expected) in [
             ("", "0.2", RetryDelay(initialSeconds: 0.2, maximumSeconds: 0.2)),

@@ -22,7 +22,7 @@ struct SettingsWarningTests {
         #expect(try warnings([name: "5"]) == ["warning: \(name): there is no setting of this name: is \(meant) meant?"])
     }
 
-    @Test("distant names, settings themselves and Kubernetes' variables cause no warning")
+    @Test("a name unlike any setting, a setting's own name, and a variable of Kubernetes cause no warning")
     func far() throws {
         let others = [
             "PATH": "/bin", "HOME": "/", "KAFKA_PORT": "tcp://10.0.0.1:9092", "KAFKA_SERVICE_HOST": "10.0.0.1",

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The limit of a shutdown")
 struct ShutdownLimitTests {
-    @Test("a shutdown beyond its limit ends the process")
+    @Test("if a shutdown takes longer than its limit, the limit ends the process")
     func ends() async {
         await withCheckedContinuation { continuation in
             // The limit ends ten seconds after the grace. With a grace of -9.9 seconds the end is a moment from now.
@@ -15,7 +15,7 @@ struct ShutdownLimitTests {
         }
     }
 
-    @Test("an ended shutdown's limit does not end the process")
+    @Test("once a shutdown is over, its limit does not end the process")
     func ended() async {
         let isEnded = Atomic(false)
         let limit = ShutdownLimit(seconds: -20, pools: [], logger: Logger(label: "test")) {

@@ -7,7 +7,7 @@ struct TerminalWidthTests {
     private let heading = ["TRANSACTION", "REASON", "DETAIL"]
     private let row = ["470001000000001", "kind_mismatch", "Apple calls it a subscription, the catalog a consumable"]
 
-    @Test("a table is cut to the terminal's width, except its first column, and not cut in a pipe")
+    @Test("on a terminal a table is cut to the width, except its first column; in a pipe it is not cut")
     func table() {
         let cut = TextTable.lines(heading, [row], width: 50)
         #expect(cut.allSatisfy { $0.count <= 50 })

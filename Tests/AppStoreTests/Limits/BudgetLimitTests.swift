@@ -8,7 +8,7 @@ import Testing
 @Suite("The fleet's request budget")
 struct BudgetLimitTests {
     @Test(
-        "in any second, two replicas together send at most 1.7 times the rate, and a tenth of that to the sandbox",
+        "in any second two replicas together send at most 1.7 times the rate; the sandbox's rate is a tenth",
         arguments: [
             (SimulatedEnvironment.production, 100.0, 150), (.sandbox, 200.0, 30),
         ])

@@ -30,7 +30,7 @@ struct CredentialsTests {
         }
     }
 
-    @Test("after 21004 or 21000 for 1,500 unproven receipts, the client doubts the app, but holds no receipt back")
+    @Test("after 21004 or 21000 for 1,500 unproven receipts, the client suspects the secret, but holds no receipt back")
     func notProven() async throws {
         try await Self.run { apple, observer in
             await withTaskGroup(of: Void.self) { group in

@@ -7,7 +7,7 @@ import Testing
 @Suite("Outages of Apple as a whole")
 struct OutageTests {
     @Test(
-        "in an outage the client sends at most 64 requests, and afterwards each receipt is answered in six tries",
+        "in an outage the client sends at most 64 requests; afterwards each receipt gets an answer within six tries",
         arguments: [SimulatedOutage.http503, .html, .reset, .refuse])
     func outage(kind: SimulatedOutage) async throws {
         let observer = RecordingLimits()
@@ -61,7 +61,7 @@ struct OutageTests {
                         while !Task.isCancelled {
                             _ = await apple.ask(receipt, player: Identifier("stuck-\(number)"), isRetry: isRetry)
                             isRetry = true
-                            // The wait stands for the receipts' retry delays.
+                            // The wait simulates the receipts' retry delays.
                             try? await Task.sleep(for: .milliseconds(50))
                         }
                     }
@@ -112,7 +112,9 @@ struct OutageTests {
     }
 
     /// The test sends one request after the other, so that neither time nor chance decides.
-    @Test("among answers, four receipts that always fail neither open the circuit nor lower the limit")
+    @Test(
+        "if four receipts always fail while others are answered, the circuit stays closed and the limit does not fall"
+    )
     func stuckPlayer() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 64, observer: observer)

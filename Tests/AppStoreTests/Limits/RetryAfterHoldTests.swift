@@ -35,7 +35,7 @@ struct RetryAfterHoldTests {
         Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }
 
-    @Test("a new replica's request waits until the app's hold ends")
+    @Test("a new replica's request waits until the end of the app's Retry-After, which the fleet shares")
     func freshReplica() async throws {
         let budget = InMemoryBudget()
         let scope = AppleScope(
@@ -55,7 +55,7 @@ struct RetryAfterHoldTests {
     }
 
     @Test(
-        "until its time, each form of Retry-After holds back the app's requests on both replicas, and no other app's",
+        "Retry-After in any form stops the app's requests on both replicas until its time, and no other app's requests",
         arguments: Form.allCases)
     func forms(form: Form) async throws {
         let budget = InMemoryBudget()

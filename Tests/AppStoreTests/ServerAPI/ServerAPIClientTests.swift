@@ -21,7 +21,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("after 4040010 from Production the client asks the sandbox, and after 4040010 from both it refuses the id")
+    @Test("after 4040010 from Production the client asks the sandbox; after a second 4040010 the client refuses the id")
     func sandbox() async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000", environment: "Sandbox")
@@ -97,7 +97,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("an answer for another app is genuine and carries that app's bundle id")
+    @Test("an answer for another app is genuine and carries the other app's bundle id")
     func foreign() async throws {
         try await SimulatedServerAPI.run { apple in
             let text = try SimulatedServerAPI.signed("1", bundle: "com.example.other")
@@ -110,7 +110,7 @@ struct ServerAPIClientTests {
     }
 
     @Test(
-        "the client never sends an id that would change the address",
+        "the client never sends an id that would change the request's URL",
         arguments: ["../v2/history/1", "1?x=1", "1\r\nx:1", "", "é"])
     func hostileIDs(id: String) async throws {
         try await SimulatedServerAPI.run { apple in

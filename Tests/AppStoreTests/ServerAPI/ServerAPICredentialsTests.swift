@@ -25,7 +25,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("the client reports the first 401, holds the app back after the second, and ends both at the next answer")
+    @Test("the client reports the first 401, stops the app's requests after the second, and resumes at the next answer")
     func unauthorized() async throws {
         let observer = RecordingLimits()
         let clock = SteppedClock()
@@ -118,7 +118,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("a token of another key or issuer, or for another app, blocks the request")
+    @Test("if a token has a wrong key id, issuer or app, Apple's answer counts as blocked")
     func wrongClaims() async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000")

@@ -43,7 +43,7 @@ struct ServerAPILimitsTests {
         }
     }
 
-    @Test("at the sandbox's smaller budget, the client sends no request for at least ten of a hundred invented ids")
+    @Test("if invented ids exceed the sandbox's budget, the client sends no request for at least ten of a hundred ids")
     func inventedIDs() async throws {
         let limits = AppleLimits(maxConcurrency: 64, maxRequestsPerSecond: 100, budget: InMemoryBudget())
         try await SimulatedServerAPI.run(limits: limits) { apple in

@@ -101,7 +101,9 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("the client reads notification history page by page, and gets 4040007 for an app without an address")
+    @Test(
+        "the client reads notification history page by page, and gets 4040007 for an app without a notification address"
+    )
     func notifications() async throws {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)
@@ -138,7 +140,7 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("finishes and refund answers reach the store, which refuses a contradictory answer")
+    @Test("the client finishes a transaction and answers a refund request; the store refuses a contradictory answer")
     func changes() async throws {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)

@@ -20,7 +20,7 @@ struct StoreAnswerReaderTests {
         return try Self.reader().statuses(Array(body.utf8), asked: asked)
     }
 
-    @Test("the reader omits and counts an unproven subscription, but throws if it may be the requested one")
+    @Test("the reader omits and counts an unproven subscription, but throws if it may be the requested subscription")
     func leftOut() throws {
         let own = try SignedByApple.status(1, of: "1000")
         let forged = try SignedByApple.status(1, of: "2000", renewal: "a.b.c")

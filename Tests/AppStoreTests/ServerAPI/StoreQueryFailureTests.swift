@@ -125,7 +125,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("after a 429 the client holds back the app's requests to this endpoint, and to no other endpoint")
+    @Test("after a 429 the client holds back the app's requests to the same endpoint, and to no other endpoint")
     func retryAfter() async throws {
         let budget = InMemoryBudget()
         let observer = RecordingLimits()
@@ -152,7 +152,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("failures of subscription queries open only their own circuit, and Apple does not count as down")
+    @Test("if subscription queries fail, only their circuit opens, and Apple does not count as down")
     func circuit() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 8, observer: observer)

@@ -37,7 +37,7 @@ struct StoreQuerySimulationTests {
         ScriptedServerAPI.context(environment, share)
     }
 
-    @Test("any transaction of a subscription finds the subscription's status and history")
+    @Test("a query with any transaction of a subscription returns the subscription's status and history")
     func subscription() async throws {
         try await withStore { apple in
             let (first, second) = try apple.store.inStore { store in

@@ -175,7 +175,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("an order number yields its transactions or none, and the client never sends a malformed order number")
+    @Test("the client returns an order's transactions or an empty list, and never sends a malformed order number")
     func orderLookup() async throws {
         let signed = try SignedByApple.transaction("1001", original: "1000")
         try await ScriptedServerAPI.run { request in
@@ -201,7 +201,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("the client can finish a transaction twice, each time by an empty POST to its address")
+    @Test("the client can finish a transaction twice, each time with an empty POST to the finish endpoint")
     func finish() async throws {
         try await ScriptedServerAPI.run { _ in
             .init()
@@ -240,7 +240,7 @@ struct StoreQueryTests {
     }
 
     @Test(
-        "the client never sends an id that would change the address",
+        "the client never sends an id that would change the request's URL",
         arguments: ["../v2/history/1", "1?x=1", "1\r\nx:1", "", "é"])
     func hostileIDs(id: String) async throws {
         try await ScriptedServerAPI.run { _ in

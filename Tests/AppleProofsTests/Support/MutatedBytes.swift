@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Makes hostile bytes out of genuine ones.
+/// Makes hostile bytes from genuine bytes.
 struct MutatedBytes {
     private var random: SeededRandom
     private let corpus: [[UInt8]]

@@ -67,7 +67,7 @@ struct TestReceipt {
     var signatureAlgorithm: [UInt8]?
     /// The digest algorithm that the message names; nil for the used algorithm.
     var digestAlgorithm: [UInt8]?
-    /// The difference from a message of Apple's; nil for none.
+    /// The difference from a message of Apple's; nil for no difference.
     var oddity: Oddity?
     /// The values that replace attributes of each purchase, such as the cancellation date or the quantity, by attribute
     /// type.

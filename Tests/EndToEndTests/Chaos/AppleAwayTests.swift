@@ -22,7 +22,7 @@ extension Chaos {
     ]
 
     @Test(
-        "under load without Apple, parked rows stay within 1,000, and every purchase is granted afterwards",
+        "during an outage at Apple at most 1,000 submissions are parked; afterwards the worker grants all purchases",
         .enabled(if: outageSeconds != nil, "by scripts/chaos.sh --outage"))
     func outage() async throws {
         let seconds = try #require(Self.outageSeconds)

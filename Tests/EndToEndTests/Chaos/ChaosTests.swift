@@ -22,7 +22,7 @@ struct Chaos {
         static let isWhole = environment["CHAOS_SECONDS"] != nil
     }
 
-    @Test("every invariant holds under random failures in random order")
+    @Test("under load and random faults, receiptd keeps every invariant")
     func faults() async throws {
         let seed = Order.seed ?? (Order.isWhole ? UInt64.random(in: 1...999_999) : Order.usualSeed)
         print("chaos: seed \(seed), \(Order.seconds) seconds of faults (repeat it by CHAOS_SEED=\(seed))")

@@ -13,8 +13,7 @@ enum Invariant: String, CaseIterable, Sendable {
     case settles = "I10 everything is done without a restart"
 }
 
-/// The result for one invariant. `problems` lists what breaks the invariant, and is empty if the run kept the
-/// invariant.
+/// The result for one invariant. `problems` lists the violations, and is empty if the run kept the invariant.
 struct Verdict: Sendable, CustomStringConvertible {
     let invariant: Invariant
     let problems: [String]

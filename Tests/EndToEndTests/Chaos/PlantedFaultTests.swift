@@ -4,7 +4,7 @@ import Testing
 
 extension Chaos {
     @Test(
-        "each planted fault breaks at least one of the invariants that it should",
+        "the chaos checks find each planted fault: the run breaks at least one invariant that the fault should break",
         .enabled(if: Order.isWhole, "minutes long"))
     func plantedFaults() async throws {
         let wanted = Order.environment["CHAOS_PLANTED"].map { name in
@@ -20,7 +20,8 @@ extension Chaos {
     }
 
     @Test(
-        "a worker without a planted fault breaks no invariant", .enabled(if: Order.isWhole, "minutes long")
+        "in the scenes of the planted faults, a worker without a fault breaks no invariant",
+        .enabled(if: Order.isWhole, "minutes long")
     )
     func soundScenes() async throws {
         try await each(of: PlantedFault.allCases) { fault in

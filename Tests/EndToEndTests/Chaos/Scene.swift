@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Demo
 
-/// Plays a scene with workers, and records what they do.
+/// Plays a scene with workers, and records the workers' behaviour.
 final class Scene: Sendable {
     let bed: Testbed
     let load: RunningLoad

@@ -71,7 +71,7 @@ struct ConsoleBrowserTests {
             """)
     }
 
-    @Test("each view fits three widths, light and dark, without layout or serious accessibility faults")
+    @Test("each page of the console fits three window widths, light and dark, without layout or accessibility faults")
     func views() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)
@@ -116,7 +116,7 @@ struct ConsoleBrowserTests {
         }
     }
 
-    @Test("without scripts an operator signs in, filters, searches and decides, and a hostile player id is only text")
+    @Test("without scripts an operator signs in, filters and decides, and the page shows HTML in a player id as text")
     func withoutScripts() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)
@@ -178,7 +178,7 @@ struct ConsoleBrowserTests {
         }
     }
 
-    @Test("an operator signs in, searches and revokes a grant with the keyboard alone")
+    @Test("with the keyboard alone an operator signs in, searches and revokes a grant")
     func keyboard() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)

@@ -8,7 +8,7 @@ struct ConsolePickTests {
     private static let entries =
         "SELECT concat_ws('|', change, subject, shown, note, result) FROM console_changes ORDER BY subject"
 
-    @Test("one confirmation decides all picked rows, with the note for each row; a form without picked rows is refused")
+    @Test("one confirmation decides all picked rows with one note; the console refuses a form without picked rows")
     func picking() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)
@@ -55,7 +55,7 @@ struct ConsolePickTests {
         }
     }
 
-    @Test("a filter by player, product and age limits the list and the change, and the stored change names no player")
+    @Test("a list's filter by player, product or age also limits a change; the stored change names no player")
     func filtering() async throws {
         try await ParkingBed.run { bed in
             try await bed.kill(ConsoleTests.fill(bed))

@@ -46,7 +46,7 @@ struct ConsoleTests {
         return worker
     }
 
-    @Test("only signed-in users see pages; wrong passwords are slowed and counted; other hosts and sites are refused")
+    @Test("only signed-in users see pages; the console slows wrong passwords, and refuses other hosts and origins")
     func signingIn() async throws {
         try await ParkingBed.run { bed in
             let port = try await Self.start(in: bed)
@@ -93,7 +93,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("lists, searches and CSV files show stored rows, hostile ids as text, and no receipt")
+    @Test("the console's lists and searches show stored rows, escape HTML in player ids, and show no receipt")
     func showing() async throws {
         try await ParkingBed.run { bed in
             let worker = try await Self.fill(bed)
@@ -138,7 +138,7 @@ struct ConsoleTests {
     }
 
     @Test(
-        "a confirmed change acts on the shown rows only and is stored with its operator; forged forms are refused",
+        "a confirmed change acts on the shown rows only, and is stored with the operator; forged forms change nothing",
         .takesLong)
     func changing() async throws {
         try await ParkingBed.run { bed in
@@ -219,7 +219,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("while one long search runs, further long searches are refused with 429, and other pages are served")
+    @Test("while one long search runs, the console refuses further long searches with 429, and serves other pages")
     func longSearches() async throws {
         try await ParkingBed.run { bed in
             let port = try await Self.start(in: bed)
@@ -258,7 +258,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("without users the console exits 78 beyond loopback, and on loopback allows no change")
+    @Test("without configured users the console exits with 78 beyond loopback, and allows no change on loopback")
     func withoutUsers() async throws {
         try await ParkingBed.run { bed in
             let open = try bed.startWorker(
@@ -272,7 +272,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("without PostgreSQL every page answers 503 and changes nothing; a signed-in operator continues afterwards")
+    @Test("while PostgreSQL is down, every page answers 503; once PostgreSQL is back, the operator is still signed in")
     func databaseAway() async throws {
         try await ParkingBed.run(stopsDatabase: true) { bed in
             try await bed.kill(Self.fill(bed))

@@ -8,7 +8,7 @@ import Testing
 @testable import Demo
 
 /// Answers the questions of support's tickets in Chromium. One search must answer each ticket.
-@Suite("Tickets in the console", .serialized, .wholeSystem)
+@Suite("Support tickets in the console", .serialized, .wholeSystem)
 struct ConsoleTicketTests {
     /// The id that each ticket searches for, the expected state, and a part of the expected answer.
     private static let tickets = [
@@ -26,7 +26,7 @@ struct ConsoleTicketTests {
     ]
 
     /// Makes the rows that the tickets are about. Workers write most of these rows, and SQL statements insert the
-    /// others.
+    /// other rows.
     private static func fill(_ bed: ParkingBed) async throws {
         let worker = try await ConsoleTests.fill(bed)
         try await bed.submit("p-junk", "bm90IGEgcmVjZWlwdA==")
@@ -56,7 +56,9 @@ struct ConsoleTicketTests {
             """)
     }
 
-    @Test("one search answers each of eleven tickets, wide and narrow, light and dark, without accessibility faults")
+    @Test(
+        "one search answers each support ticket, on wide and narrow, light and dark pages, without accessibility faults"
+    )
     func tickets() async throws {
         try await ParkingBed.run { bed in
             try await Self.fill(bed)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The worker's page in a browser", .serialized, .wholeSystem)
 struct WorkerPageBrowserTests {
-    @Test("the page fits 1,200 and 390 pixels, light and dark, without accessibility faults or foreign requests")
+    @Test("the worker's page fits two widths, light and dark, without accessibility faults or requests to other hosts")
     func looks() async throws {
         let plan = TrafficGenerator.plan(seed: 15, count: 400)
         try await Testbed.run(latency: .uniform(5, 50)) { bed in
@@ -29,7 +29,7 @@ struct WorkerPageBrowserTests {
         }
     }
 
-    @Test("the page follows the worker without a reload, and says when the worker no longer answers")
+    @Test("the worker's page shows new counts without a reload, and says when the worker no longer answers")
     func followsTheWorker() async throws {
         try await Self.withPage { bed, worker, browser in
             _ = try await browser.evaluate("window.isTheSame = true")
@@ -42,7 +42,7 @@ struct WorkerPageBrowserTests {
         }
     }
 
-    @Test("without scripts the page shows its numbers at once, and reloads by itself")
+    @Test("without scripts the worker's page has the current numbers when it opens, and reloads by itself")
     func withoutScripts() async throws {
         try await Self.withPage(width: 390, runsScripts: false) { bed, _, browser in
             #expect(try await browser.text("#state").hasPrefix("Ready"))

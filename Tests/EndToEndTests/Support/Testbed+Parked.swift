@@ -1,6 +1,6 @@
 import Postgres
 
-/// Records every parked submission, because the contract promises no order for them.
+/// Records every parked submission, because the contract promises no order for parked submissions.
 extension Testbed {
     func recordParked() async throws {
         try await run(

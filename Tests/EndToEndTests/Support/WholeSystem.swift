@@ -1,8 +1,8 @@
 import Testing
 
 /// A trait that limits how many whole-system tests run at the same time, in all suites together. The tests' workers
-/// mostly wait for sessions, leases and delays. One test at a time would leave the machine idle. With all tests at
-/// once, no test would get enough of the machine.
+/// mostly wait for sessions, leases and delays. One test at a time would leave the machine idle. If all tests ran
+/// simultaneously, no test would get enough of the machine.
 struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
     private static let places = Places(free: 10)
 

@@ -20,14 +20,14 @@ struct AdaptiveConcurrencyTests {
         }
     }
 
-    @Test("the limit grows from 16 to 256 in four rounds of answers")
+    @Test("the concurrency limit grows from 16 to 256 in four rounds of answers")
     func slowStart() {
         var concurrency = AdaptiveConcurrency(maximum: 256)
         #expect(concurrency.limit == 16)
         #expect(Self.run(&concurrency, rounds: 5) == [32, 64, 128, 256, 256])
     }
 
-    @Test("the limit does not grow while it is not used")
+    @Test("the concurrency limit does not grow while only a few of the allowed requests are under way")
     func unused() {
         var concurrency = AdaptiveConcurrency(maximum: 256)
         for _ in 0..<1_000 {
@@ -37,7 +37,7 @@ struct AdaptiveConcurrencyTests {
         #expect(concurrency.limit == 16)
     }
 
-    @Test("if Apple serves fewer requests at once, the limit stays near that number")
+    @Test("if Apple serves only 60 requests simultaneously, the concurrency limit stays near 60")
     func capacity() {
         var concurrency = AdaptiveConcurrency(maximum: 256)
         _ = Self.run(&concurrency, rounds: 20, bears: 60)
@@ -46,7 +46,7 @@ struct AdaptiveConcurrencyTests {
         #expect(limits.reduce(0, +) / limits.count > 40)
     }
 
-    @Test("one failed answer in a hundred leaves the limit above half the maximum")
+    @Test("one failed answer in a hundred leaves the concurrency limit above half the maximum")
     func noise() {
         var concurrency = AdaptiveConcurrency(maximum: 256)
         for number in 0..<20_000 {
@@ -56,7 +56,7 @@ struct AdaptiveConcurrencyTests {
         #expect(concurrency.limit > 128)
     }
 
-    @Test("a whole round of failures halves the limit once")
+    @Test("if all requests of a round fail, the concurrency limit halves only once")
     func once() {
         var concurrency = AdaptiveConcurrency(maximum: 256)
         _ = Self.run(&concurrency, rounds: 4)
@@ -65,7 +65,7 @@ struct AdaptiveConcurrencyTests {
         #expect(concurrency.limit == 128)
     }
 
-    @Test("the limit recovers from 1 to 256 within 18 rounds of answers")
+    @Test("the concurrency limit recovers from 1 to 256 within 18 rounds of answers")
     func recovery() {
         var concurrency = AdaptiveConcurrency(maximum: 256)
         _ = Self.run(&concurrency, rounds: 20, bears: 0)
@@ -74,7 +74,9 @@ struct AdaptiveConcurrencyTests {
         #expect(limits.last == 256)
     }
 
-    @Test("while Apple answers some requests, the limit ends no lower than its start", arguments: [20, 40, 80])
+    @Test(
+        "while Apple answers some requests, the concurrency limit ends no lower than its initial value",
+        arguments: [20, 40, 80])
     func partialOutage(percent: Int) {
         var random = SeededRandom(seed: 3)
         var concurrency = AdaptiveConcurrency(maximum: 256)
@@ -85,7 +87,7 @@ struct AdaptiveConcurrencyTests {
         #expect(concurrency.limit >= AdaptiveConcurrency.start)
     }
 
-    @Test("in 2,000 random schedules the limit stays between 1 and the maximum")
+    @Test("in 2,000 random schedules, the concurrency limit stays between 1 and the maximum")
     func randomSchedules() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(seed: seed)

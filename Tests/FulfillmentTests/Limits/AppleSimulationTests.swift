@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Simulated outages and recoveries of Apple")
 struct AppleSimulationTests {
-    @Test("in random outages all limits are kept, the circuit closes soon after and every submission is answered")
+    @Test("after random outages, the circuit closes soon and Apple answers every submission; no limit is ever exceeded")
     func randomSchedules() {
         // `LIMITS_SEED` repeats a run.
         let seed = getenv("LIMITS_SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 0 ... .max)

@@ -36,7 +36,8 @@ struct CircuitBreakerTests {
     }
 
     @Test(
-        "twenty failed first tries of different players in a row open the circuit, and nothing passes before the probe")
+        "twenty consecutive failed first tries of different players open the circuit, until the time of the first probe"
+    )
     func opens() throws {
         var breaker = CircuitBreaker()
         #expect(try breaker.fail(now: 100) == FirstTries.fewestFailures)
@@ -71,7 +72,7 @@ struct CircuitBreakerTests {
         #expect(opened <= (percent < 80 ? 0 : 20))
     }
 
-    @Test("ten suspects never open the circuit, however often they fail and with however many proofs or players")
+    @Test("any number of failures of only ten players or proofs never opens the circuit")
     func suspects() throws {
         var breaker = CircuitBreaker()
         for number in 0..<5000 {
@@ -89,7 +90,7 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test("failures of retries do not open the circuit, however many proofs fail again")
+    @Test("failed retries do not open the circuit, however many proofs fail again")
     func repeated() throws {
         var breaker = CircuitBreaker()
         for number in 0..<1000 {
@@ -109,7 +110,7 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test("the smaller the share of answered tries, the more failures in a row are needed to open the circuit")
+    @Test("the smaller the share of answered tries, the more consecutive failures the circuit needs to open")
     func share() throws {
         var tries = FirstTries()
         #expect(tries.failuresNeeded == FirstTries.fewestFailures)
@@ -125,7 +126,9 @@ struct CircuitBreakerTests {
         #expect(tries.areHopeless)
     }
 
-    @Test("one answered probe closes the circuit, whether it is a first try or a retry", arguments: [true, false])
+    @Test(
+        "one answered probe closes the circuit, whether the probe is a first try or a retry",
+        arguments: [true, false])
     func closes(isFirst: Bool) throws {
         var breaker = try Self.open(at: 0)
         let probe = try breaker.mustPass(isFirst: isFirst, now: 1)
@@ -193,7 +196,8 @@ struct CircuitBreakerTests {
         #expect(!breaker.isOpen)
     }
 
-    @Test("requests that waited when the circuit closed reopen it only after the largest number of failures")
+    @Test(
+        "requests that waited while the circuit was open reopen the circuit only after the largest number of failures")
     func backlog() throws {
         var breaker = try Self.open(at: 0)
         let probe = try breaker.mustPass(now: 10)
@@ -206,7 +210,7 @@ struct CircuitBreakerTests {
         #expect(breaker.isOpen)
     }
 
-    @Test("the newest and the oldest waiting requests become probes by turns")
+    @Test("the newest and the oldest waiting request become probes in turn")
     func newestAndOldest() throws {
         var limits = ScopeLimits(perSecond: 0)
         let kind = RequestKind(isFresh: true, isProven: true)
@@ -222,7 +226,9 @@ struct CircuitBreakerTests {
         #expect(probing.starts(with: [99, 0, 98, 1, 97]))
     }
 
-    @Test("answers to requests from before the circuit opened do not count", arguments: [true, false])
+    @Test(
+        "the results of requests that were sent before the circuit opened do not change the circuit",
+        arguments: [true, false])
     func oldResults(isSuccess: Bool) throws {
         var breaker = CircuitBreaker()
         let old = try breaker.mustPass(now: 0)
@@ -237,7 +243,8 @@ struct CircuitBreakerTests {
         #expect(breaker.state == before)
     }
 
-    @Test("in random schedules the circuit has few probes under way, and closes within 40 seconds after the fault")
+    @Test(
+        "in random schedules, the circuit allows few simultaneous probes, and closes within 40 seconds after the fault")
     func randomSchedules() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(seed: seed)
@@ -265,8 +272,8 @@ struct CircuitBreakerTests {
                     underWay.append((pass, now + latency, now >= faultEnds))
                 }
                 let valid = underWay.filter { $0.pass.isProbe && breaker.isValid($0.pass) }.count
-                // The breaker allows one round of probes and one retry. For each five seconds that these hang, it
-                // allows one more of each.
+                // The breaker allows one round of probes and one retry. While these probes hang, it allows two more
+                // probes every five seconds.
                 try #require(valid <= CircuitBreaker.mostProbes + 1 + 2 * (Int(latency / 5) + 1), "seed \(seed)")
             }
             // If a probe is withdrawn, one more round is needed.

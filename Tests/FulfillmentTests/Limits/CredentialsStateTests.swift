@@ -9,7 +9,7 @@ struct CredentialsStateTests {
         #expect(answer == mayAsk)
     }
 
-    @Test("refusals of one player's receipts, however many, hold back no request", arguments: [true, false])
+    @Test("any number of refused receipts of the same player holds back no request", arguments: [true, false])
     func onePlayer(isProven: Bool) {
         var state = CredentialsState()
         for receipt in 0..<1_000 {
@@ -19,7 +19,7 @@ struct CredentialsStateTests {
         #expect(!state.areDoubted && state.isMisconfigured(now: 100) == isProven)
     }
 
-    @Test("refusals of one receipt, however many players send it, hold back no request", arguments: [true, false])
+    @Test("if any number of players send the same refused receipt, no request is held back", arguments: [true, false])
     func oneReceipt(isProven: Bool) {
         var state = CredentialsState()
         for player in 0..<1_000 { state.refused(player: player, receipt: 1, isProven: isProven, now: 1) }
@@ -27,7 +27,7 @@ struct CredentialsStateTests {
         #expect(!state.areDoubted)
     }
 
-    @Test("refusals of unproven receipts, of however many players, hold back no request")
+    @Test("refused unproven receipts of any number of players hold back no request")
     func notProven() {
         var state = CredentialsState()
         for player in 0..<CredentialsState.playersWithoutSuccess {
@@ -41,7 +41,7 @@ struct CredentialsStateTests {
         #expect(!state.areDoubted)
     }
 
-    @Test("an unproven receipt's probe does not use up the probe of a proven receipt")
+    @Test("while the app is blocked, the probe of an unproven receipt leaves the probe of a proven receipt available")
     func probes() {
         var state = CredentialsState()
         for player in 0..<3 { state.refused(player: player, receipt: player, isProven: true, now: 10) }
@@ -51,7 +51,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: false, at: 20)
     }
 
-    @Test("refused proven receipts of several players without a success block the app, with a probe every five seconds")
+    @Test("refused proven receipts of several players block the app's requests, except a probe every five seconds")
     func severalPlayers() {
         var state = CredentialsState()
         for player in 0..<CredentialsState.playersWithoutSuccess {
@@ -67,7 +67,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: true, at: 16)
     }
 
-    @Test("a success restarts the count of refusals, and more refusals are then needed to hold the app back")
+    @Test("a success resets the count of refusals, and more refusals are then needed to block the app")
     func success() {
         var state = CredentialsState()
         for player in 0..<2 { state.refused(player: player, receipt: player, isProven: true, now: 1) }
@@ -78,7 +78,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: false, at: 2)
     }
 
-    @Test("refused proven receipts with a success after every fourth hold back no request")
+    @Test("refused proven receipts do not block the app if a success follows every fourth refusal")
     func forgers() {
         var state = CredentialsState()
         for number in 0..<400 {
@@ -88,7 +88,7 @@ struct CredentialsStateTests {
         }
     }
 
-    @Test("refusals more than ten minutes apart do not add up")
+    @Test("refusals more than ten minutes apart do not add up to a block of the app")
     func old() {
         var state = CredentialsState()
         for player in 0..<20 {
@@ -109,7 +109,9 @@ struct CredentialsStateTests {
         #expect(!state.isMisconfigured(now: 7))
     }
 
-    @Test("a proven receipt's refusal ends only with an answer that shows the same credentials to be right")
+    @Test(
+        "after a refused proven receipt, the app counts as misconfigured until an answer shows that the secret is right"
+    )
     func provenIsOver() {
         func afterRefusal(holdsAutoRenewable: Bool) -> CredentialsState {
             var state = CredentialsState()
@@ -135,7 +137,7 @@ struct CredentialsStateTests {
         #expect(!sound.isMisconfigured(now: 6))
     }
 
-    @Test("one certain refusal is reported at once, a second in a row holds the app back, and an answer ends both")
+    @Test("one certain refusal marks the app as misconfigured, two in a row block the app, and an answer ends both")
     func certainRefusals() {
         var state = CredentialsState()
         state.refusedForCertain(now: 0)
@@ -156,7 +158,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: true, at: 100_000)
     }
 
-    @Test("a missing secret is reported from the start until the secret is there")
+    @Test("while the secret is missing, the app counts as misconfigured")
     func missing() {
         var state = CredentialsState()
         state.secret(isMissing: true)

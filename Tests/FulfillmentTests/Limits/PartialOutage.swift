@@ -16,9 +16,9 @@ struct PartialOutage: Sendable {
     }
 
     enum Failure: Sendable {
-        /// Apple fails at once, with a status that the receipt may have caused.
+        /// Apple fails immediately, with a status that the receipt may have caused.
         case status
-        /// Apple fails at once, with a 503.
+        /// Apple fails immediately, with a 503.
         case serverError
         /// Apple never answers, and the client gives up.
         case hang

@@ -16,7 +16,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "players whom Apple answers do not wait for players whom Apple does not answer",
+        "if Apple fails for some submissions, players or apps, all other submissions are answered without delay",
         arguments: [PartialOutage.Pattern.receipts, .players, .apps],
         [0, 5, 20, 40, 80])
     func some(pattern: PartialOutage.Pattern, percent: Int) {
@@ -31,7 +31,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "players whom Apple answers do not wait for an endpoint that hangs or answers 503",
+        "if an endpoint hangs or answers 503 for some submissions, all other submissions are answered in time",
         arguments: [PartialOutage.Failure.hang, .serverError],
         [20, 40, 80])
     func otherFailures(failure: PartialOutage.Failure, percent: Int) {
@@ -41,7 +41,7 @@ struct PartialOutageTests {
         #expect(figures.p99 < 5, "p99 \(figures.p99)")
     }
 
-    @Test("if 95 percent of requests fail, Apple's answers to the other requests still come in time")
+    @Test("if Apple fails for 95 percent of submissions, players or apps, all other submissions are answered in time")
     func few() {
         for pattern in [PartialOutage.Pattern.receipts, .players, .apps] {
             let figures = Self.figures(PartialOutage(pattern: pattern, amount: 95, seconds: 300))
@@ -50,7 +50,7 @@ struct PartialOutageTests {
         }
     }
 
-    @Test("players whose only receipt Apple never answers slow down no other player", arguments: [1, 10, 120])
+    @Test("players whose receipts Apple never answers do not slow down other players", arguments: [1, 10, 120])
     func stuckPlayers(count: Int) {
         let figures = Self.figures(PartialOutage(pattern: .stuckPlayers, amount: count))
         #expect(figures.answeredInTime == figures.healthy)
@@ -59,7 +59,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "if failing players all come first, the 99th percentile of the other players' waits stays below ten seconds",
+        "if only failing players come first, the 99th percentile of other players' waits stays below ten seconds",
         arguments: [10, 120])
     func stuckPlayersFirst(count: Int) {
         let figures = Self.figures(PartialOutage(pattern: .stuckPlayersFirst, amount: count))
@@ -68,21 +68,21 @@ struct PartialOutageTests {
         #expect(figures.p99 < 10, "p99 \(figures.p99)")
     }
 
-    @Test("if failing players fill a small window first, other players' 99th percentile stays below 90 seconds")
+    @Test("if failing players first fill a window of 40, the 99th percentile of other waits stays below 90 seconds")
     func smallWindow() {
         let figures = Self.figures(PartialOutage(pattern: .stuckPlayersFirst, amount: 120, maximumInFlight: 40))
         #expect(figures.answeredInTime == figures.healthy)
         #expect(figures.p99 < 90, "p99 \(figures.p99)")
     }
 
-    @Test("submissions parked during a partial outage are answered within a minute after it", arguments: 1...5)
+    @Test("a minute after a partial outage, 99 percent of the failed submissions are answered", arguments: 1...5)
     func recovery(seed: UInt64) {
         let figures = Self.figures(PartialOutage(amount: 40, seconds: 180, seed: seed))
         #expect(figures.parked > 400)
         #expect(figures.drained < 60, "drained \(figures.drained)")
     }
 
-    @Test("an outage of half an hour parks under 3,000 of 18,000 submissions, and 90 seconds later all are answered")
+    @Test("a half-hour outage parks under 3,000 of 18,000 submissions; 90 seconds later, 99 percent are answered")
     func longOutage() {
         let figures = Self.figures(
             PartialOutage(failure: .serverError, amount: 100, seconds: 1800, maximumInFlight: 200))
@@ -90,8 +90,7 @@ struct PartialOutageTests {
         #expect(figures.drained < 90, "drained \(figures.drained)")
     }
 
-    @Test(
-        "in a total outage Apple gets few requests, consumption pauses, and the worker notices recovery in ten seconds")
+    @Test("in a total outage, Apple counts as down and gets few requests, and the recovery is detected in ten seconds")
     func total() {
         for failure in [PartialOutage.Failure.status, .serverError, .hang] {
             let figures = Self.figures(PartialOutage(failure: failure, amount: 100, seconds: 300))
@@ -103,7 +102,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "if Apple fails for part of each 10 s, the median wait stays below 1 s and the 99th percentile below 20 s",
+        "if Apple fails for part of every ten seconds, the median wait stays below 1 s, the 99th percentile below 20 s",
         arguments: [5, 20, 40])
     func bursts(percent: Int) {
         let figures = Self.figures(PartialOutage(pattern: .bursts, amount: percent))
@@ -113,7 +112,7 @@ struct PartialOutageTests {
     }
 
     /// `OUTAGE_TABLE=1 swift test -c release --filter PartialOutageTests` prints the figures of docs/benchmarks.md.
-    @Test("print the figures of docs/benchmarks.md", .enabled(if: getenv("OUTAGE_TABLE") != nil))
+    @Test("the simulation prints the outage figures of docs/benchmarks.md", .enabled(if: getenv("OUTAGE_TABLE") != nil))
     func table() {
         print(OutageFigures.tableHead)
         var outages: [PartialOutage] = []

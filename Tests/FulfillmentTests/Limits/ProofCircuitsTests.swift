@@ -21,7 +21,7 @@ struct ProofCircuitsTests {
         }
     }
 
-    @Test("failures of 200 players' unproven receipts hold back no proven receipt")
+    @Test("if unproven receipts of 200 players fail, the limits hold back no proven receipt")
     func unprovenFail() throws {
         var limits = ScopeLimits(perSecond: 0)
         for number in 0..<200 {
@@ -39,7 +39,7 @@ struct ProofCircuitsTests {
         #expect(!limits.isShut(Self.unproven, now: 1.2))
     }
 
-    @Test("failing proven receipts show Apple as down, though unproven receipts are answered")
+    @Test("if proven receipts fail, Apple counts as down, even while Apple answers unproven receipts")
     func provenFail() throws {
         var limits = ScopeLimits(perSecond: 0)
         try Self.fail(Self.proven, &limits, now: 1)
@@ -53,7 +53,7 @@ struct ProofCircuitsTests {
     }
 
     @Test(
-        "a shut circuit of proven or unproven receipts holds back no waiting receipt of the other kind",
+        "the open circuit of proven or of unproven receipts holds back no receipt of the other kind",
         arguments: [true, false])
     func queue(isProven: Bool) throws {
         let (shut, open) = isProven ? (Self.proven, Self.unproven) : (Self.unproven, Self.proven)
@@ -65,11 +65,11 @@ struct ProofCircuitsTests {
         var gone: [Int] = []
         while let (number, _) = limits.next(of: &waiting, now: 1, since: { _ in 1 }) { gone.append(number) }
         #expect(gone == Array(10..<20))
-        // The limits give a time for the next look.
+        // The limits return the time of the next check.
         #expect(try #require(limits.nextLook(for: waiting, now: 1)) > 1)
     }
 
-    @Test("once a proven receipt comes, failures of unproven receipts alone do not count as widespread")
+    @Test("after a proven receipt arrives, failures of unproven receipts alone do not count as widespread")
     func load() throws {
         var limits = ScopeLimits(perSecond: 0)
         for number in 0..<15 {

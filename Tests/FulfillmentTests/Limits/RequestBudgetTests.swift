@@ -56,7 +56,7 @@ private struct ModelFleet {
             guard let requests = replicas[index].budget.toLease(waiting: waiting, now: now) else { continue }
             leases += 1
             let latency = latency()
-            // The database locks the row halfway through the call. The time of the answer's way back shifts the slice.
+            // The database locks the row halfway through the call, so the answer's way back delays the lease.
             let lease = row.lease(requests, perSecond: perSecond, now: now + latency / 2)
             replicas[index].answer = (now + latency, lease)
         }
@@ -76,7 +76,7 @@ private struct ModelFleet {
     func sent(after time: Double) -> Int { sent.filter { $0 >= time }.count }
 }
 
-@Suite("The fleet's budget")
+@Suite("The fleet's request budget")
 struct RequestBudgetTests {
     private static func run(
         _ fleet: inout ModelFleet, seconds: Double, arrivals: (Int, Double) -> Int, latency: () -> Double
@@ -89,7 +89,7 @@ struct RequestBudgetTests {
     }
 
     @Test(
-        "one, two or ten busy replicas use 90 percent of the budget, and no ten seconds see more than 105 percent",
+        "one, two or ten busy replicas use 90 percent of the budget, and at most 105 percent in any ten seconds",
         arguments: [1, 2, 10])
     func busy(replicas: Int) {
         var fleet = ModelFleet(perSecond: 50, replicas: replicas)
@@ -116,7 +116,7 @@ struct RequestBudgetTests {
         #expect(fleet.replicas[1].waiting <= 4)
     }
 
-    @Test("after an idle minute no ten seconds see more than 105 percent of the budget")
+    @Test("after an idle minute, the fleet uses at most 105 percent of the budget in any ten seconds")
     func idle() {
         var fleet = ModelFleet(perSecond: 50, replicas: 2)
         Self.run(&fleet, seconds: 90, arrivals: { _, now in now > 60 ? 5 : 0 }, latency: { 0.004 })
@@ -124,7 +124,7 @@ struct RequestBudgetTests {
         #expect(fleet.sent.count >= 1_350)
     }
 
-    @Test("a budget below one request a second is used and kept too")
+    @Test("three replicas use 90 percent of a budget of 0.5 requests a second, and send at most six in ten seconds")
     func slow() {
         var fleet = ModelFleet(perSecond: 0.5, replicas: 3)
         Self.run(&fleet, seconds: 100, arrivals: { _, _ in 1 }, latency: { 0.004 })
@@ -132,7 +132,9 @@ struct RequestBudgetTests {
         #expect(fleet.sent.count >= 45)
     }
 
-    @Test("in random fleets, rates, loads and database times no ten seconds see more than 105 percent of the budget")
+    @Test(
+        "with random rates, loads and database times, a fleet uses at most 105 percent of the budget in any ten seconds"
+    )
     func randomFleets() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(seed: seed)

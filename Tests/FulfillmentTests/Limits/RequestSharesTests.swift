@@ -12,9 +12,7 @@ private let background = RequestKind(.background, isFirst: true)
 
 @Suite("The order of requests to Apple")
 struct RequestQueueTests {
-    @Test(
-        "requests go in order of arrival within a kind, and retries and unproven proofs get a fifth of the turns each"
-    )
+    @Test("a request kind keeps the order of arrival; retries and unproven proofs each get a fifth of the turns")
     func turns() throws {
         var queue = RequestQueue<(RequestKind, Int)>()
         for number in 0..<1000 {
@@ -35,7 +33,7 @@ struct RequestQueueTests {
         #expect((15...25).contains(taken[repeatedUnproven]?.count ?? 0))
     }
 
-    @Test("the count equals the number of elements, however elements are added and removed")
+    @Test("the queue's count equals the number of elements after any additions and removals")
     func count() {
         var random = SeededRandom(seed: 7)
         var queue = RequestQueue<Int>()
@@ -70,9 +68,7 @@ struct RequestQueueTests {
         }
     }
 
-    @Test(
-        "receiptd's own questions get less than a fifth of the turns, and background questions let all others go first"
-    )
+    @Test("receiptd's own requests get under a fifth of the turns, and background requests yield to all other requests")
     func own() throws {
         var queue = RequestQueue<RequestKind>()
         for _ in 0..<1000 {
@@ -94,7 +90,7 @@ struct RequestQueueTests {
         #expect(last?.work == .background)
     }
 
-    @Test("a kind of request saves up no turns while none of its requests waits")
+    @Test("a request kind without waiting requests saves up no turns for later")
     func nothingSavedUp() throws {
         var queue = RequestQueue<Int>()
         for number in 0..<200 { queue.append(number, freshProven) }
@@ -109,7 +105,7 @@ struct RequestQueueTests {
         #expect((9...12).contains(repeated))
     }
 
-    @Test("a removed element is no longer in the queue, wherever it stood")
+    @Test("after removals from any place, the queue has only the remaining elements")
     func removal() {
         var queue = RequestQueue<Int>()
         for number in 0..<300 { queue.append(number, RequestKind.submissions[number % 4]) }
@@ -144,7 +140,7 @@ struct RequestSharesTests {
         return count
     }
 
-    @Test("retries get a fifth of the places while a fresh request waits, and never more than half")
+    @Test("retries get a fifth of the places while a fresh request waits, and otherwise at most half")
     func repeated() {
         #expect(most(repeatedProven, beside: queue(freshProven)) == 20)
         #expect(most(repeatedProven, beside: queue()) == 50)
@@ -155,7 +151,7 @@ struct RequestSharesTests {
         #expect(most(repeatedProven, beside: queue(freshUnproven, repeatedProven), full) == 50)
     }
 
-    @Test("receiptd's own questions share the retries' places, and background questions go only if nobody else waits")
+    @Test("receiptd's own requests share the retries' places; background requests start only if no other request waits")
     func own() {
         #expect(most(queued, beside: queue(freshProven)) == 20)
         #expect(most(queued, beside: queue()) == 50)
@@ -175,8 +171,7 @@ struct RequestSharesTests {
     }
 
     @Test(
-        "unproven proofs get a fifth of the places while a proven proof waits, and four fifths while proven proofs come"
-    )
+        "unproven proofs get a fifth of the places while a proven proof waits, four fifths after recent proven proofs")
     func unproven() {
         #expect(most(freshUnproven, beside: queue(freshProven)) == 20)
         #expect(most(freshUnproven, beside: queue(repeatedProven)) == 20)
@@ -192,7 +187,7 @@ struct RequestSharesTests {
         #expect(most(freshUnproven, beside: queue(), shares) == 100)
     }
 
-    @Test("in random schedules no share is exceeded, and some request is under way while any request waits")
+    @Test("in random schedules, no share is exceeded, and a request is always under way while requests wait")
     func randomSchedules() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(seed: seed)
@@ -224,7 +219,7 @@ struct RequestSharesTests {
 
 @Suite("The memory of earlier requests")
 struct RequestMemoryTests {
-    @Test("a failed proof is remembered for ten minutes or until it is answered, and the memory is bounded")
+    @Test("the memory keeps a failed proof for ten minutes or until an answer, and keeps a bounded number of proofs")
     func failedProofs() {
         var proofs = FailedProofs()
         proofs.note(1, now: 0)
@@ -236,7 +231,7 @@ struct RequestMemoryTests {
         #expect((0..<20_000).count { proofs.contains($0, now: 200) } <= FailedProofs.maximum)
     }
 
-    @Test("a request counts as slow after one second, and the time at which the next request becomes slow is known")
+    @Test("a request counts as slow after one second, and `nextSlow` gives the time of the next slow request")
     func slow() {
         var requests = RequestsUnderWay()
         requests.began(1, now: 0)

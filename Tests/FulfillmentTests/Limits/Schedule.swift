@@ -13,7 +13,7 @@ struct Schedule {
 
     var count: Int { heap.count }
 
-    /// Moves the event at this index of the heap to `time` if that is earlier. Does nothing otherwise.
+    /// Moves the event at this index of the heap to `time` if `time` is earlier. Does nothing otherwise.
     mutating func wake(_ place: Int, at time: Double) {
         guard heap.indices.contains(place), heap[place].at > time else { return }
         let id = heap[place].id

@@ -15,9 +15,7 @@ struct ScopeLimitsTests {
         return nil
     }
 
-    @Test(
-        "a pass given before a hold or the circuit's opening is not confirmed while the hold or opening lasts"
-    )
+    @Test("while a Retry-After lasts or the circuit is open, the limits do not confirm a pass that they gave before")
     func confirmed() throws {
         var limits = ScopeLimits(perSecond: 0)
         let first = Self.pass(&limits, now: 0)
@@ -35,14 +33,14 @@ struct ScopeLimitsTests {
         #expect(!isGood)
     }
 
-    @Test("only a hold that ends clearly later than the known hold is reported")
+    @Test("the limits report a Retry-After as new only if its end is clearly later than the known end")
     func holds() {
         var limits = ScopeLimits(perSecond: 0)
         let isNews = [limits.hold(until: 10), limits.hold(until: 5), limits.hold(until: 10.1), limits.hold(until: 20)]
         #expect(isNews == [true, false, false, true])
     }
 
-    @Test("a budget for receiptd's own questions holds back no submission, and once spent only these questions")
+    @Test("a spent budget for receiptd's own requests holds back only these requests and no submission")
     func ownBudget() throws {
         var limits = ScopeLimits(perSecond: 5, forSubmissions: false)
         let queued = RequestKind(.queue, isFirst: true)
@@ -60,7 +58,7 @@ struct ScopeLimitsTests {
         #expect(third?.element == "status")
     }
 
-    @Test("a failed question of receiptd's own counts for the circuit like a failed first try")
+    @Test("a failed request of receiptd's own counts for the circuit like a failed first try of a submission")
     func ownCircuit() throws {
         var limits = ScopeLimits(perSecond: 0)
         for number in 0..<FirstTries.fewestFailures {
@@ -74,7 +72,7 @@ struct ScopeLimitsTests {
         #expect(limits.circuits.ofProven.isOpen)
     }
 
-    @Test("a withdrawn probe of a retry returns no token to the retry budget, because the probe took none")
+    @Test("a withdrawn probe of a retry returns no token to the retry budget, because the probe took no token")
     func withdrawnProbe() throws {
         var limits = ScopeLimits(perSecond: 0)
         let retry = RequestKind(isFresh: false, isProven: true)
@@ -100,7 +98,8 @@ struct ScopeLimitsTests {
         #expect(passes() == Int(RetryBudget.paidBySuccess))
     }
 
-    @Test("the rate is the setting's, a tenth for the notification history, and a tenth of either in the sandbox")
+    @Test(
+        "the request rate is the setting; notification history gets a tenth of the rate, and the sandbox again a tenth")
     func rates() {
         func rate(_ endpoint: AppleEndpoint, _ environment: StoreEnvironment, _ setting: Double) -> AppleRate {
             AppleScope(bundleID: "b", endpoint: endpoint.rawValue, environment: environment).rate(ofSetting: setting)
@@ -118,7 +117,7 @@ struct ScopeLimitsTests {
         #expect(rate(.notificationHistory, .production, 0).perSecond == 5)
     }
 
-    @Test("in random schedules no request passes a hold, an open circuit or a spent budget")
+    @Test("in random schedules, no request passes during a Retry-After, through an open circuit or on a spent budget")
     func randomSchedules() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(seed: seed)

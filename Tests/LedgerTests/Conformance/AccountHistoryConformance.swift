@@ -73,7 +73,7 @@ struct AccountHistoryConformance {
     ]
 
     @Test(
-        "an account's history is granted if its receipt's purchase belongs to the player or has no owner yet",
+        "an account's history is granted if the receipt's purchase belongs to the player or has no owner yet",
         arguments: Implementation.allCases)
     func own(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in
@@ -87,7 +87,7 @@ struct AccountHistoryConformance {
     }
 
     @Test(
-        "a repeated submission gets its history grants again, even if another player owns its receipt by now",
+        "a repeated submission gets the same history grants, even after another player became the receipt's owner",
         arguments: Implementation.allCases)
     func wonBefore(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in

@@ -42,9 +42,7 @@ struct AccountTokensConformance {
         }
     }
 
-    @Test(
-        "when two players use a new Apple account at once on two replicas, one is granted and the dispute is reported"
-    )
+    @Test("if two players use a new Apple account simultaneously, one player is granted, and the dispute is reported")
     func race() async throws {
         let database = try await LedgerDatabase()
         let disputes = Mutex<[DisputedToken]>([])

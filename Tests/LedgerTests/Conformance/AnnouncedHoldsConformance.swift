@@ -26,7 +26,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "a purchase held for another player is granted to its token's player when the hold ends without a grant",
+        "when another player's hold ends without a grant, the announced purchase is granted to the token's player",
         arguments: Implementation.allCases)
     func others(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -48,7 +48,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "an announced period is held as being in its grace period, and refused after the grace period",
+        "an announced expired period with an unknown product is held in the grace period, and refused afterwards",
         arguments: Implementation.allCases)
     func inGrace(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -73,7 +73,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "an announced purchase of the held player is held once more when its hold ends without a grant",
+        "if a hold of the token's own player ends without a grant, the announced purchase is held once more",
         arguments: Implementation.allCases)
     func own(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -96,7 +96,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "a purchase whose hold ends as cancelled, upgraded or family_shared is not delivered to its token's player",
+        "a purchase whose hold ends as cancelled, upgraded or family_shared is not delivered to the token's player",
         arguments: Implementation.allCases,
         [Reason.cancelled, .upgraded, .familyShared])
     func ended(implementation: Implementation, reason: Reason) async throws {
@@ -112,7 +112,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "a copy of another player's non-consumable is held for its token's player, and rejected on release",
+        "an announced copy of another player's non-consumable is held for the token's player, and rejected on release",
         arguments: Implementation.allCases)
     func disputed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -9,7 +9,7 @@ struct AnnouncedPurchasesConformance {
     private typealias Subject = AnnouncedSubject
 
     @Test(
-        "an announced purchase waits for a submission, and is then granted once to its token's player",
+        "an announced purchase waits for a submission, and is then granted once to the token's player",
         arguments: Implementation.allCases)
     func granted(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -51,7 +51,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "an unclaimed purchase is granted once its player is known or submits it, and judged again by a newer catalog",
+        "an unclaimed purchase is granted once the player is known or submits, and judged again by a newer catalog",
         arguments: Implementation.allCases)
     func unclaimed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -93,7 +93,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "with account_token_is: player_id, an announced purchase is granted to the player whose id is its token",
+        "with account_token_is: player_id, an announced purchase is granted to the player whose id is the token",
         arguments: Implementation.allCases)
     func tokenIsPlayer(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -140,7 +140,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "an announced purchase with an unreadable fact waits until Apple is asked, and is held without an answer",
+        "an announced purchase with an unreadable fact waits for Apple's answer, and is held if Apple gives none",
         arguments: Implementation.allCases)
     func unreadable(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -169,7 +169,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "an announced purchase with a lost published grant waits until Apple is asked, and a renewal does not wait",
+        "an announced purchase whose published grant was lost waits for Apple's answer, and a renewal does not wait",
         arguments: Implementation.allCases)
     func published(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

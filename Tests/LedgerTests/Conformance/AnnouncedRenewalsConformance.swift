@@ -17,7 +17,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "a renewal is granted to its subscription's owner at once, under any catalog policy for missed purchases",
+        "a renewal is granted to the subscription's owner immediately, under any catalog policy for missed purchases",
         arguments: Implementation.allCases, [AnnouncementPolicy.MissedPurchasePolicy.report, .off, .grant])
     func owned(implementation: Implementation, policy: AnnouncementPolicy.MissedPurchasePolicy) async throws {
         try await Subject.with(implementation) { subject in
@@ -40,7 +40,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "an expired renewal is refused even to its subscription's owner, and granted while its grace period lasts",
+        "an expired renewal is refused even to the subscription's owner, and granted while the grace period lasts",
         arguments: Implementation.allCases)
     func over(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -58,7 +58,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "an unclaimed renewal is granted after its original transaction is granted, to a submission or by a delivery",
+        "an unclaimed renewal is granted once a submission or a delivery grants the original transaction",
         arguments: Implementation.allCases)
     func ownerComes(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -105,7 +105,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "a held original transaction gives its renewal no owner: the renewal waits, and the catalog's policy applies",
+        "while the original transaction is held, the renewal waits without an owner, and the catalog's policy applies",
         arguments: Implementation.allCases)
     func heldOriginal(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -120,7 +120,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "an announced purchase in another player's subscription is held for its token's player, and granted on release",
+        "an announced purchase in another player's subscription is held for the token's player, and granted on release",
         arguments: Implementation.allCases)
     func disputed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -161,7 +161,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "an announced purchase that is held has its first hold's event id, and is rejected for another player",
+        "an announced purchase that is held gets the event id of a first hold, and is rejected for a second player",
         arguments: Implementation.allCases)
     func heldID(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

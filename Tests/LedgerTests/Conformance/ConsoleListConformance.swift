@@ -130,7 +130,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "a row has an id exactly if it can be changed, and offers only changes that its list offers",
+        "a row has an id if and only if an operator can change the row, and offers only the list's changes",
         arguments: Implementation.allCases)
     func ids(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -142,7 +142,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "the filters by each reason together show every row once, and their counts agree",
+        "the filters by reason together show every row once, and the counts equal the shown rows",
         arguments: Implementation.allCases)
     func reasons(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -159,7 +159,7 @@ struct ConsoleListConformance {
         }
     }
 
-    @Test("the filter by app shows and counts that app's rows only", arguments: Implementation.allCases)
+    @Test("the filter by app shows and counts only the app's rows", arguments: Implementation.allCases)
     func apps(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
             let filter = ListFilter(bundleID: Sample.bundle.text, reason: nil)
@@ -173,7 +173,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "filters by player, product and id exist where the list offers them, and show and count only matching rows",
+        "each offered filter by player, product or id shows and counts only matching rows",
         arguments: Implementation.allCases)
     func parts(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -204,7 +204,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "filters by age exist where the list offers them, and count the age from the time that the request names",
+        "each offered filter by age shows and counts only matching rows, with ages measured at the request's time",
         arguments: Implementation.allCases)
     func ages(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in

@@ -156,7 +156,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a granted period publishes its subscription's change in the same answer, and a repeated submission does not",
+        "a granted period publishes the subscription's change in the same answer, and a repeated submission does not",
         arguments: Implementation.allCases)
     func granted(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -174,7 +174,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a renewal submitted by another player is rejected, and publishes the subscription's change for its owner",
+        "a renewal submitted by another player is rejected, and the subscription's change is published for the owner",
         arguments: Implementation.allCases)
     func ofItsOwner(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -212,7 +212,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a subscription is due again after its lease ends without a result, and later if it is put off",
+        "a subscription is due again after a lease that ends without a result, and later after a postponement",
         arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -264,7 +264,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a granted period whose decision has no subscription facts makes no subscription",
+        "a granted period whose decision has no subscription facts creates no subscription",
         arguments: Implementation.allCases)
     func notFollowed(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A seat is a further transaction of a period that is granted already.
-@Suite("Ledgers in memory and in PostgreSQL: further seats of a granted period")
+@Suite("Ledgers in memory and in PostgreSQL: further transactions of a granted period")
 struct GrantedPeriodsConformance {
     private typealias Subject = AnnouncedSubject
 
@@ -28,7 +28,7 @@ struct GrantedPeriodsConformance {
     }
 
     @Test(
-        "further seats of a granted period are already granted; another period, product or kind is granted",
+        "a further transaction of a granted period is already granted; a different period, product or kind is granted",
         arguments: Implementation.allCases)
     func submitted(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -49,7 +49,7 @@ struct GrantedPeriodsConformance {
     }
 
     @Test(
-        "further seats of an extended period are already granted if the receipt shows the period's new end",
+        "a further transaction of an extended period is already granted if the receipt shows the period's new end",
         arguments: Implementation.allCases)
     func extended(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -62,7 +62,7 @@ struct GrantedPeriodsConformance {
     }
 
     @Test(
-        "announced seats of a granted period are refused as already granted, an announced renewal is granted",
+        "an announced further transaction of a granted period is refused as already granted; a renewal is granted",
         arguments: Implementation.allCases)
     func announced(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -76,7 +76,7 @@ struct GrantedPeriodsConformance {
     }
 
     @Test(
-        "a released hold of further seats is rejected as already granted if their period is granted",
+        "a released hold of a further transaction is rejected as already granted if the period is granted",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -95,7 +95,7 @@ struct GrantedPeriodsConformance {
     }
 
     @Test(
-        "further seats of a period are granted after the period's grant is revoked",
+        "after a period's grant is revoked, a further transaction of the period is granted",
         arguments: Implementation.allCases)
     func revoked(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

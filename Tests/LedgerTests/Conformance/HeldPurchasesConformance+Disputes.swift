@@ -72,7 +72,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "a player with the purchase's token gets a hold beside the first player's, and each hold has its own lease",
+        "a second player who has the purchase's token gets a disputed hold, and the two holds have separate leases",
         arguments: Implementation.allCases)
     func disputed(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -101,7 +101,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "a second player of a held purchase is rejected without its token, or if the first player has the token",
+        "a second player of a held purchase is rejected without the token, or if the first player has the token",
         arguments: Implementation.allCases)
     func notDisputed(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -122,7 +122,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "the first player's release is granted; the disputed hold stays, and its own release is rejected",
+        "the release of the first player's hold is granted, and a later release of the disputed hold is rejected",
         arguments: Implementation.allCases, periods)
     func firstWins(implementation: Implementation, charged: String?) async throws {
         try await with(implementation) { subject in
@@ -137,7 +137,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "a disputed hold that is released first is rejected; the first player's hold stays, and is granted on release",
+        "a disputed hold that is released first is rejected, and the first player's hold is granted on release",
         arguments: Implementation.allCases, periods)
     func heldByFirst(implementation: Implementation, charged: String?) async throws {
         try await with(implementation) { subject in
@@ -172,7 +172,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "two released holds of one purchase, settled at once, end with one grant and one rejection",
+        "two released holds of one purchase, settled concurrently, end with one grant and one rejection",
         arguments: Implementation.allCases)
     func atOnce(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -197,7 +197,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "both holds of a purchase end with a rejection when their releases are judged as cancelled",
+        "if a purchase with two holds is cancelled, the releases of both holds end with a rejection",
         arguments: Implementation.allCases)
     func refunded(implementation: Implementation) async throws {
         try await with(implementation) { subject in

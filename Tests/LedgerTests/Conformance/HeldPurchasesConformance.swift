@@ -68,7 +68,7 @@ struct HeldPurchasesConformance {
             hold, verdict: .each([judged]), environment: .production, decidedAt: Sample.noon, catalogVersion: 1)
     }
 
-    @Test("a released hold is leased once, and granted to its submission", arguments: Implementation.allCases)
+    @Test("a released hold is leased once and settled with one grant", arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.hold("1000")

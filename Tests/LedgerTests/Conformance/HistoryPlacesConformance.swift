@@ -39,7 +39,7 @@ struct HistoryPlacesConformance {
     }
 
     @Test(
-        "one replica at a time leases a history's place, which moves forward only, and only under its current lease",
+        "one replica at a time leases a history's place, and only the current lease can move the place forward",
         arguments: Implementation.allCases)
     func leased(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -67,7 +67,7 @@ struct HistoryPlacesConformance {
     }
 
     @Test(
-        "after a death or a stop the next replica continues the unfinished page; the end of a window clears the page",
+        "after a worker's death or stop, the next replica continues the unfinished page, until the window ends",
         arguments: Implementation.allCases)
     func goesOn(implementation: Implementation) async throws {
         try await with(implementation) { subject in

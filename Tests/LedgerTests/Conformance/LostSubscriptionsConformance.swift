@@ -54,7 +54,7 @@ struct LostSubscriptionsConformance {
     }
 
     @Test(
-        "Apple's next answer is published once, above the lost revision, even if it changes nothing",
+        "Apple's next answer is published once, above the lost revision, even if the answer changes nothing",
         arguments: Implementation.allCases)
     func toldAnew(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in
@@ -86,7 +86,7 @@ struct LostSubscriptionsConformance {
     }
 
     @Test(
-        "a submission that confirms the state publishes it above the lost revision, and no check is due",
+        "a submission that confirms the state publishes the state above the lost revision, and no check is due",
         arguments: Implementation.allCases)
     func confirmed(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in

@@ -66,7 +66,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "a history that is read in part is read on from that place, and its subscription is due at once",
+        "after a history is read in part, the subscription is due immediately, and the next check reads on",
         arguments: Implementation.allCases)
     func longHistory(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -116,7 +116,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "a period of which the ledger has no grant is searched in the history, even if a later period is known",
+        "the history is searched for a period without a grant, even if the ledger has a later period",
         arguments: Implementation.allCases)
     func notBrought(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -140,7 +140,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "periods between the first granted period and a period that Apple told earlier are searched in the history",
+        "the history is searched for periods between the first grant and a period that Apple reported earlier",
         arguments: Implementation.allCases)
     func toldBeforeOwner(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -162,7 +162,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "if Apple does not give the history after a punctual period, the history is still to be read",
+        "if Apple does not give the history after a renewal in time, the history still has to be read",
         arguments: Implementation.allCases)
     func punctualUnread(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in

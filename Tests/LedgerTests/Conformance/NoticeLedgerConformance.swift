@@ -56,7 +56,7 @@ struct NoticeLedgerConformance {
             topic: "app-store-notifications", partition: 0, traceparent: nil, decidedAt: Sample.noon)
     }
 
-    @Test("a grant is revoked and reinstated, once for each notification", arguments: Implementation.allCases)
+    @Test("a notification revokes or reinstates a grant only once", arguments: Implementation.allCases)
     func revokedAndBack(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             _ = try await subject.submit("1000", offset: 1)
@@ -70,7 +70,7 @@ struct NoticeLedgerConformance {
     }
 
     @Test(
-        "a refund dated before a reversal revokes again if the reversed refund was known, and is outdated otherwise",
+        "a new refund notice that is dated before a reversal revokes only if the ledger knew the reversed refund",
         arguments: Implementation.allCases)
     func refundedAgain(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -90,7 +90,7 @@ struct NoticeLedgerConformance {
     }
 
     @Test(
-        "a grant refunded in two parts is reinstated by the later reversal, in whatever order the reversals come",
+        "the later reversal reinstates a grant that was refunded in two parts, whatever the order of arrival",
         arguments: Implementation.allCases)
     func partsReversedLate(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -108,7 +108,7 @@ struct NoticeLedgerConformance {
     }
 
     @Test(
-        "a purchase refunded before its grant is granted to nobody until the reversal",
+        "no player is granted a refunded purchase before Apple reverses the refund",
         arguments: Implementation.allCases)
     func beforeTheGrant(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -122,7 +122,7 @@ struct NoticeLedgerConformance {
     }
 
     @Test(
-        "a part that the proof shows as refunded is revoked with the grant, unless Apple has reversed the refund since",
+        "units of a partial refund in the proof are revoked with the grant, unless Apple has reversed the refund",
         arguments: Implementation.allCases)
     func shownPartReversed(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -21,7 +21,7 @@ struct OffsetCheckpointsConformance {
         offsets.mapValues { CheckpointWrite(expected: nil, new: row($0)) }
     }
 
-    @Test("a checkpoint is written only if its row holds the expected checkpoint", arguments: Implementation.allCases)
+    @Test("a checkpoint is written only if the row holds the expected checkpoint", arguments: Implementation.allCases)
     func compareAndSet(implementation: Implementation) async throws {
         let checkpoints = try await checkpoints(implementation)
         let before = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2])
@@ -83,7 +83,7 @@ struct OffsetCheckpointsConformance {
     }
 
     @Test(
-        "lost claims are reported from their earliest time until the latest report is entered",
+        "several losses count as one loss from the earliest time, until the claims of the latest loss are entered",
         arguments: Implementation.allCases)
     func lostClaims(implementation: Implementation) async throws {
         let checkpoints = try await checkpoints(implementation)
@@ -91,7 +91,7 @@ struct OffsetCheckpointsConformance {
         try await checkpoints.keepDecidedAgain([0: 4], topic: Sample.topic, since: Sample.noon)
         let first = try #require(try await checkpoints.lostClaims())
         #expect(first.since == Sample.noon)
-        // Without a time, all claims may be lost, because nothing tells which claims the lost state had.
+        // Without a time, all claims may be lost, because no record shows which claims the lost state had.
         try await checkpoints.keepDecidedAgain([0: 4], topic: Sample.topic)
         let both = try #require(try await checkpoints.lostClaims())
         #expect(both.since == Timestamp(milliseconds: 0))

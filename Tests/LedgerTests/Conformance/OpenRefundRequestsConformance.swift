@@ -85,7 +85,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a refund request that names a period by another id finds the player of the period's grant or hold",
+        "a refund request with a second id of a period finds the player of the period's grant or hold",
         arguments: Implementation.allCases, [JudgedPurchase.Verdict.grant(payload: nil), .hold(.retiredProduct)])
     func otherID(implementation: Implementation, verdict: JudgedPurchase.Verdict) async throws {
         try await with(implementation) { subject in
@@ -119,7 +119,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a refund request is published once per notification if its transaction is granted or held, and otherwise not",
+        "a refund request is published once per notification, and only if the transaction is granted or held",
         arguments: Implementation.allCases)
     func entered(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -140,7 +140,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a refund request that comes before its transaction is published and leased once the transaction is granted",
+        "a refund request that precedes the transaction is published and leased once the transaction is granted",
         arguments: Implementation.allCases)
     func early(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -183,7 +183,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a leased refund request says if its transaction is granted, acknowledged, undelivered or revoked",
+        "a leased refund request states whether the transaction is granted, acknowledged, undelivered or revoked",
         arguments: Implementation.allCases)
     func delivery(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -222,7 +222,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a refund request waits for the game's report, and the latest report counts, even if it precedes the request",
+        "a refund request waits for the game's report, and uses the latest report, even from before the request",
         arguments: Implementation.allCases)
     func reported(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -246,7 +246,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a refund request that is put off is not due before its time, and counts its tries",
+        "a postponed refund request is not due before the given time, and counts the tries",
         arguments: Implementation.allCases)
     func putOff(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -269,7 +269,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "an ended refund request reopens only if its player consents later, and a worker's old lease ends nothing",
+        "an ended refund request reopens only if the player consents later, and an outdated lease ends no request",
         arguments: Implementation.allCases)
     func ended(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -61,7 +61,7 @@ struct OwedFinishesConformance {
     }
 
     @Test(
-        "a grant is due to be reported to Apple once, after its event is acknowledged",
+        "after Kafka acknowledges the grant event, the grant is due once for a report to Apple",
         arguments: Implementation.allCases)
     func once(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -85,7 +85,7 @@ struct OwedFinishesConformance {
     }
 
     @Test(
-        "an earlier grant is due to be reported to Apple when a later submission finds it already granted",
+        "when a later submission finds an earlier grant, the earlier grant is due for a report to Apple",
         arguments: Implementation.allCases)
     func alreadyGranted(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -117,7 +117,7 @@ struct OwedFinishesConformance {
     }
 
     @Test(
-        "a report that is put off is not due before its time, and counts its tries",
+        "a postponed report to Apple is not due before the given time, and counts the tries",
         arguments: Implementation.allCases)
     func putOff(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -141,7 +141,7 @@ struct OwedFinishesConformance {
     }
 
     @Test(
-        "a released report is due at once, an old lease ends nothing, and a report is too late after 8 days",
+        "a released report is due immediately, an outdated lease ends no report, and after 8 days a report is late",
         arguments: Implementation.allCases)
     func leases(implementation: Implementation) async throws {
         try await with(implementation) { subject in

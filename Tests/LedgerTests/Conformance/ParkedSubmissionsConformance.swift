@@ -157,7 +157,7 @@ struct ParkedSubmissionsConformance {
     private let lowest = NameBasedUUID(high: 0, low: 0)
 
     @Test(
-        "submissions parked for Apple's trouble are woken in portions, for one app or all apps, and no others are",
+        "submissions parked for apple_trouble, and no others, are made due in portions, for one app or for all apps",
         arguments: Implementation.allCases)
     func woken(implementation: Implementation) async throws {
         try await with(implementation) { subject in

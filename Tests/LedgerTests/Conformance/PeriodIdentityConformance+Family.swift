@@ -5,7 +5,7 @@ import Testing
 
 extension PeriodIdentityConformance {
     @Test(
-        "a family member who loses a period leaves its buyer's grant in force, before and after the grant",
+        "a family member's loss of a shared period leaves the buyer's grant in force, before and after the grant",
         arguments: Implementation.allCases)
     func familyMember(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -98,7 +98,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "without Apple's charge id, a period is known by product and times under an original or previous subscription",
+        "without Apple's charge id, product and times identify a period of the same or the continued subscription",
         arguments: Implementation.allCases)
     func byTimes(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -122,7 +122,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "another charge, app or environment is another period, and consumables have no period",
+        "a different charge, app or environment makes a different period, and consumables have no period",
         arguments: Implementation.allCases)
     func others(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -154,7 +154,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "a granted period under another id is held as ownership_disputed for a player with that id's token",
+        "a second id of a granted period is held as ownership_disputed for a player who has the second id's token",
         arguments: Implementation.allCases)
     func disputed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -170,7 +170,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "a refund under another id revokes the period's grant, and its reversal reinstates the grant",
+        "a refund under a second id of a period revokes the grant, and the reversal reinstates the grant",
         arguments: Implementation.allCases)
     func refunded(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -193,7 +193,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "a period refunded under another id before its grant is granted to nobody until the reversal",
+        "after a refund under a second id, no player is granted the period before Apple reverses the refund",
         arguments: Implementation.allCases)
     func refundedBefore(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -210,7 +210,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "in PostgreSQL, a revocation that Apple's answer shows under another id revokes the period's grant",
+        "in PostgreSQL, a revocation that Apple's answer shows under a second id revokes the period's grant",
         arguments: Implementation.allCases)
     func shown(implementation: Implementation) async throws {
         guard implementation == .postgres else { return }
@@ -226,7 +226,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "a hold claims its period under every id, a rejection frees the period, and a release is granted once",
+        "a hold claims the period under every id, a rejection frees the period, and a release is granted once",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -265,7 +265,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "an announced purchase is refused as already granted if its period is granted under another id",
+        "an announced purchase is refused as already granted if the period is granted under a different id",
         arguments: Implementation.allCases)
     func announced(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

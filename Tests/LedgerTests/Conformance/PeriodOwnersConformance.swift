@@ -23,7 +23,7 @@ struct PeriodOwnersConformance {
     }
 
     @Test(
-        "an answer with two subscriptions that share a period grants both to the owner, and neither to another player",
+        "two subscriptions that share a period in Apple's answer are granted only to the player who owns one of them",
         arguments: Implementation.allCases)
     func inOneAnswer(implementation: Implementation) async throws {
         try await AnnouncedSubject.with(implementation) { subject in
@@ -44,7 +44,7 @@ struct PeriodOwnersConformance {
     }
 
     @Test(
-        "a held subscription gives no owner to a subscription that shares its period, even after the hold's rejection",
+        "a hold does not make the player the owner of a subscription that shares a period with the held subscription",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         try await AnnouncedSubject.with(implementation) { subject in

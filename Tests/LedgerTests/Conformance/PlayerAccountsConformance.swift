@@ -41,7 +41,7 @@ struct PlayerAccountsConformance {
     }
 
     @Test(
-        "a token's newest record counts: an older record changes nothing, one without a player forgets the token",
+        "a token's newest record counts, an older record changes nothing, a record without a player deletes the token",
         arguments: Implementation.allCases)
     func order(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -46,7 +46,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a purchase that was published as granted belongs to its player, whichever player submits it first",
+        "a purchase that was published as granted belongs to the published player, whichever player submits first",
         arguments: Implementation.allCases,
         [ProductKind.consumable, .nonConsumable, .autoRenewableSubscription])
     func owners(implementation: Implementation, kind: ProductKind) async throws {
@@ -116,14 +116,14 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a published period is granted again to its player under its published original, and under no other original",
+        "a lost published period is granted again to the published player, and only under the published original",
         arguments: Implementation.allCases)
     func periods(implementation: Implementation) async throws {
         try await with(implementation) { try await checkPeriod($0, $1) }
     }
 
     @Test(
-        "a published period that the database lost gives its owner to the subscriptions that share the period",
+        "a subscription that shares a lost published period belongs to the published player",
         arguments: Implementation.allCases, [true, false])
     func sharedPeriods(implementation: Implementation, isShown: Bool) async throws {
         func judged(_ id: String, under original: String, charged: String) -> JudgedPurchase {
@@ -168,7 +168,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a restored copy that was published as granted is granted again beside its original",
+        "a restored copy that was published as granted is granted again beside the original",
         arguments: Implementation.allCases)
     func copies(implementation: Implementation) async throws {
         try await with(implementation) { try await checkCopies($0, $1) }
@@ -194,7 +194,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a purchase that was published as granted, and held after that, is granted again, and its hold ends",
+        "a purchase that was published as granted and later held is granted again, and the hold ends",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         switch implementation {
@@ -212,7 +212,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "an announced purchase published as granted is granted to its player, even if its token names another player",
+        "an announced purchase published as granted goes to the published player, whatever player the token names",
         arguments: Implementation.allCases)
     func announced(implementation: Implementation) async throws {
         try await AnnouncedSubject.with(implementation) { subject in
@@ -226,7 +226,7 @@ struct PublishedClaimsConformance {
         }
     }
 
-    @Test("a purchase published as granted is granted again, even if its token names another player by now")
+    @Test("a purchase published as granted is granted again, even if the token now names a different player")
     func toldTokens() {
         let token = "1a2b3c4d-0000-4000-8000-000000000001"
         var purchase = Sample.purchase("1000")

@@ -63,7 +63,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a proven receipt is recalled once all its purchases are granted or held without dispute, whatever its bytes",
+        "a proven receipt with unknown bytes is recalled if all purchases are granted, or held without dispute",
         arguments: Kind.allCases)
     func recallsPurchases(kind: Kind) async throws {
         try await with(kind) { ledger in
@@ -88,7 +88,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a receipt with a token is recalled by its purchases only if all of them belong to the player",
+        "a receipt with a token is recalled by the purchases only if all purchases belong to the player",
         arguments: Kind.allCases)
     func recallsOwnPurchases(kind: Kind) async throws {
         try await with(kind) { ledger in
@@ -174,7 +174,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a subscription that continues another is granted only to the other's owner, or to any player if it has none",
+        "a follow-up subscription is granted only to the previous owner, or to any player if there is no owner",
         arguments: Kind.allCases)
     func goesOn(kind: Kind) async throws {
         try await with(kind) { ledger in
@@ -238,7 +238,7 @@ struct PurchaseLedgerConformance {
         }
     }
 
-    @Test("each period of a subscription is granted, to its owner only", arguments: Kind.allCases)
+    @Test("every period of a subscription is granted, and only to the subscription's owner", arguments: Kind.allCases)
     func subscription(kind: Kind) async throws {
         try await with(kind) { ledger in
             let periods = (0..<4).map {
@@ -269,7 +269,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a remembered proof is recalled for any player if the ledger has all its purchases, and otherwise not",
+        "a remembered proof is recalled for any player, but only if the ledger has all of the proof's purchases",
         arguments: Kind.allCases)
     func recallsProofs(kind: Kind) async throws {
         try await with(kind) { ledger in

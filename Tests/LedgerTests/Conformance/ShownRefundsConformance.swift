@@ -22,7 +22,7 @@ struct ShownRefundsConformance {
     }
 
     @Test(
-        "a full refund refuses an announced purchase, a part is revoked with its grant, an older refund has no effect",
+        "a full refund refuses an announced purchase, a partial refund revokes a part, an older refund does nothing",
         arguments: Implementation.allCases)
     func shown(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -45,7 +45,7 @@ struct ShownRefundsConformance {
     }
 
     @Test(
-        "a held announced purchase gets the shown refund as evidence, and an earlier lease of its hold settles nothing",
+        "a held announced purchase gets the shown refund as evidence, and an earlier lease of the hold settles nothing",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -78,7 +78,7 @@ struct ShownRefundsConformance {
     }
 
     @Test(
-        "a delivery that began before the refund delivers nothing, and Apple's answer about the transaction decides",
+        "a delivery that began before the refund delivers nothing, and then Apple's answer decides",
         arguments: Implementation.allCases)
     func leased(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

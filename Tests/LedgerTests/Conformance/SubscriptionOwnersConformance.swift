@@ -40,7 +40,7 @@ struct SubscriptionOwnersConformance {
     }
 
     @Test(
-        "a held period makes no subscription; its release does, with the renewal state that Apple told earlier",
+        "a held period creates no subscription; the release creates one with the renewal state that Apple gave",
         arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -52,7 +52,7 @@ struct SubscriptionOwnersConformance {
     }
 
     @Test(
-        "a rejected hold leaves no subscription, and the next player's period makes one",
+        "a rejected hold leaves no subscription, and the next player's granted period creates the subscription",
         arguments: Implementation.allCases)
     func refused(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -67,7 +67,7 @@ struct SubscriptionOwnersConformance {
     }
 
     @Test(
-        "a subscription that continues a held subscription has no owner until a player is granted it",
+        "a subscription that continues a held subscription has no owner until a player gets a grant",
         arguments: Implementation.allCases)
     func notPassedOn(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in

@@ -4,10 +4,10 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Tests the facts that Apple tells about a subscription before it has an owner.
+/// Tests the facts that Apple gives about a subscription before the subscription has an owner.
 extension FollowedSubscriptionsConformance {
     @Test(
-        "the newest renewal state that Apple told before a subscription had an owner is in its first revision",
+        "a subscription's first revision has the newest renewal state that Apple gave before there was an owner",
         arguments: Implementation.allCases)
     func renewalBeforeOwner(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -27,7 +27,7 @@ extension FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a subscription that Apple called expired before it had an owner begins as expired, and no check is due",
+        "a subscription that Apple reported as expired before the first owner begins as expired, and no check is due",
         arguments: Implementation.allCases)
     func endBeforeOwner(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -46,14 +46,14 @@ extension FollowedSubscriptionsConformance {
             #expect(event["state"] == .string("expired") && event["revision"] == .number("1"))
             let known = try #require(try await subject.known("3000"))
             #expect(known.state == .expired && known.check.dueAt == nil)
-            // Apple told nothing about this later period before, so its grant makes the subscription active.
+            // Apple gave no fact about this later period, so the period's grant makes the subscription active.
             _ = try await subject.grant("3001", original: "3000", at: 80, offset: 3)
             #expect(try await subject.known("3000")?.state == .active)
         }
     }
 
     @Test(
-        "a grace period that Apple told while the catalog lacked the app is known once the catalog has the app",
+        "a grace period that Apple gave while the catalog lacked the app is in the first revision after a grant",
         arguments: Implementation.allCases)
     func graceBeforeApp(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -72,7 +72,7 @@ extension FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a state that Apple told while the catalog lacked the app is in the subscription's row once the app is back",
+        "a state that Apple gave while the catalog lacked the app enters the subscription's row at the next check",
         arguments: Implementation.allCases)
     func stateBesideRow(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -82,7 +82,7 @@ extension FollowedSubscriptionsConformance {
             #expect(leased.map(\.originalTransactionID) == ["1000"])
             let told = [
                 Self.fact(.revoked, original: "3000", period: 20, at: 35),
-                // Apple told these two facts before, one about this period and one about an earlier period.
+                // Apple gave these two facts earlier, one about this period and one about an earlier period.
                 Self.fact(.active, original: "3000", period: 20, at: 30),
                 Self.fact(.expired, original: "3000", period: -10, at: 36),
             ]
@@ -102,7 +102,7 @@ extension FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a fact that Apple told while the catalog lacked the app is replaced by Apple's newer answer, in one event",
+        "Apple's newer answer replaces a fact that Apple gave while the catalog lacked the app, in one event",
         arguments: Implementation.allCases)
     func newerThanKept(implementation: Implementation) async throws {
         try await with(implementation) { subject in

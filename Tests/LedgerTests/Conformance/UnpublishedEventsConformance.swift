@@ -92,7 +92,7 @@ struct UnpublishedEventsConformance {
         }
     }
 
-    @Test("any replica may publish an operator's event at once, and no other fresh event", arguments: Kind.allCases)
+    @Test("any replica may immediately publish an operator's event, and no other fresh event", arguments: Kind.allCases)
     func handedOver(kind: Kind) async throws {
         try await with(kind) { subject in
             let events = try await subject.grant(0..<5)
@@ -108,7 +108,7 @@ struct UnpublishedEventsConformance {
     }
 
     @Test(
-        "no decided offset lies above the highest decided offset, which a partition without decisions lacks",
+        "the stored highest offset covers all decided offsets, and is nil for a partition without decisions",
         arguments: Kind.allCases)
     func highest(kind: Kind) async throws {
         try await with(kind) { subject in

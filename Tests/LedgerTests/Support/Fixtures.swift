@@ -102,7 +102,7 @@ extension RecordedOutcome {
     var reason: Reason? { events.last?.reason }
 }
 
-/// Records all decisions at once, and returns the outcomes in the order of `decisions`.
+/// Records all decisions concurrently, and returns the outcomes in the order of `decisions`.
 func recordAll(_ decisions: [PendingDecision], in ledger: some PurchaseLedger) async throws -> [RecordedOutcome] {
     try await withThrowingTaskGroup(of: (Int, RecordedOutcome).self) { group in
         for (index, decision) in decisions.enumerated() {

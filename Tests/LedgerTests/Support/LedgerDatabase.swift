@@ -20,7 +20,7 @@ struct LedgerDatabase: Sendable {
     private static let emptyTemplate = "template1"
     /// Counts the events in the outbox that a worker may lease immediately.
     static let handedOver = "SELECT count(*) FROM outbox WHERE leased_until = '-infinity'"
-    /// A migrated database on the shared server, which tests copy. Hundreds of migrations at once would keep the
+    /// A migrated database on the shared server, which tests copy. Hundreds of simultaneous migrations would keep the
     /// server busy for minutes.
     private static let migratedTemplate = Task {
         let template = "ledger_template"
@@ -61,7 +61,7 @@ struct LedgerDatabase: Sendable {
     static func pool(_ uri: String, size: Int = 3) -> PostgresPool {
         let configuration = PostgresConfiguration(
             uri: uri, applicationName: "ledger-tests", preparedSessionSettings: PostgresLedger.sessionSettings,
-            // Hundreds of tests begin at once on one server, so connections and answers can be slow.
+            // Hundreds of tests begin simultaneously on one server, so connections and answers can be slow.
             connectTimeoutSeconds: 60, answerMarginSeconds: 60)
         return PostgresPool(configuration: configuration, size: size)
     }

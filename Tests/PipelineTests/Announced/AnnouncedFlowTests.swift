@@ -32,7 +32,7 @@ struct AnnouncedFlowTests {
     }
 
     @Test(
-        "an unclaimed purchase is granted and published once the game names the player of the purchase's token",
+        "once the game names the player of a token, the worker grants and publishes the token's unclaimed purchase",
         .timeLimit(.minutes(2)))
     func granted() async throws {
         let bench = try PipelineBench()
@@ -98,7 +98,7 @@ struct AnnouncedFlowTests {
     }
 
     @Test(
-        "signed account records change a token's player; unsigned and malformed records become dead letters",
+        "a signed account record sets a token's player, and an unsigned or malformed record becomes a dead letter",
         .timeLimit(.minutes(2)))
     func accounts() async throws {
         let cluster = try MockCluster(topics: [Accounts.topic: 1, Sample.outcomes: 1, Sample.deadLetters: 1])

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Announced purchases that may kill the process")
+@Suite("The loop of announced purchases")
 struct AnnouncedLoopTests {
-    /// A store that grants no purchase, and records the purchases that the loop delivers and forgives.
+    /// A store that grants no purchase, and records the loop's deliveries and its withdrawals of accusations.
     private final class Store: AnnouncedPurchases {
         typealias Suspect = SuspectLease<LeasedAnnouncement, SetAsidePurchase>
 
@@ -113,7 +113,8 @@ struct AnnouncedLoopTests {
         return (store, bench.metrics.registry.render())
     }
 
-    @Test("a suspect is delivered alone after the due purchases, and a purchase set aside is counted and not delivered")
+    @Test(
+        "the loop delivers a suspect alone, after the due purchases, and does not deliver a purchase with three deaths")
     func suspects() async throws {
         var content = Store.Content()
         content.due = [try leased("1"), try leased("2")]
@@ -124,14 +125,14 @@ struct AnnouncedLoopTests {
         ]
         let (store, metrics) = try await run(content, until: "three deliveries") { $0.delivered.count == 3 }
         #expect(store.content.delivered == [["1", "2"], ["3"], ["5"]])
-        // The loop forgives a suspect as soon as the delivery only waits for the database.
+        // The loop withdraws a suspect's accusation as soon as the delivery only waits for the database.
         #expect(store.content.forgiven == [["3"], ["5"]])
         #expect(metrics.contains(#"receiptd_crashed_purchases_total{kind="announced"} 1"#))
         #expect(
             metrics.contains(#"receiptd_announced_total{source="history",outcome="unclaimed",reason="crashed"} 1"#))
     }
 
-    @Test("for an unreadable purchase the loop asks Apple by transaction id, and delivers once Apple has answered")
+    @Test("for a purchase with unreadable fields the loop asks Apple, and delivers the purchase that Apple returns")
     func askedByName() async throws {
         var content = Store.Content()
         content.due = [
@@ -168,7 +169,7 @@ struct AnnouncedLoopTests {
         return bench
     }
 
-    @Test("a refund shown in another answer is checked with Apple by transaction id, and Apple's answer decides")
+    @Test("if another submission shows a refund, the loop asks Apple about the purchase, and Apple's answer decides")
     func shownRefunds() async throws {
         let ledger = InMemoryLedger()
         let bench = try Self.grantingBench(ledger)
@@ -199,7 +200,7 @@ struct AnnouncedLoopTests {
         #expect(metrics.contains(#"receiptd_announced_total{source="history",outcome="refused",reason="cancelled"} 1"#))
     }
 
-    @Test("a purchase whose published grant the database lost is checked with Apple, and refused if refunded since")
+    @Test("if the database lost a published grant, the loop asks Apple, and refuses a purchase that was refunded since")
     func lostGrant() async throws {
         let ledger = InMemoryLedger()
         let bench = try Self.grantingBench(ledger)
@@ -220,7 +221,7 @@ struct AnnouncedLoopTests {
         #expect(metrics.contains(#"receiptd_announced_total{source="history",outcome="refused",reason="cancelled"} 1"#))
     }
 
-    @Test("purchases whose delivery failed are forgiven, and the loop retries this until the database allows it")
+    @Test("after a failed delivery the loop withdraws the purchases' accusations, and retries a failed withdrawal")
     func forgiven() async throws {
         var content = Store.Content()
         content.refusesDeliveries = true
@@ -232,7 +233,7 @@ struct AnnouncedLoopTests {
         #expect(store.content.delivered.isEmpty)
     }
 
-    @Test("if the process stops during a delivery, the delivery is completed first")
+    @Test("if the process stops during a delivery, the loop first completes the delivery")
     func stops() async throws {
         var content = Store.Content()
         content.lastsUntilStop = true

@@ -140,7 +140,7 @@ struct BatchedTopicWorkerConformance {
     }()
 
     @Test(
-        "after a batch the database has the sound record, and the unsound record is a dead letter",
+        "after a batch the database has the valid record, and the invalid record is a dead letter",
         arguments: Implementation.allCases)
     func done(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -153,7 +153,7 @@ struct BatchedTopicWorkerConformance {
     }
 
     @Test(
-        "a batch worked on three times leaves its record in the database and no dead letter",
+        "if a worker works on a batch three times, the database has the record, and no dead letter exists",
         arguments: Implementation.allCases)
     func again(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -163,7 +163,7 @@ struct BatchedTopicWorkerConformance {
         }
     }
 
-    @Test("a record of which only the offset is known becomes a dead letter", arguments: Implementation.allCases)
+    @Test("if only a record's offset is known, the worker writes a dead letter", arguments: Implementation.allCases)
     func unreadable(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             let place = TopicPartition(topic: Self.topic, partition: 0)
@@ -174,7 +174,9 @@ struct BatchedTopicWorkerConformance {
         }
     }
 
-    @Test("if the publisher is closed, work that needs a dead letter is abandoned", arguments: Implementation.allCases)
+    @Test(
+        "if the publisher is closed, work that needs a dead letter throws Abandoned",
+        arguments: Implementation.allCases)
     func closed(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             let publisher = subject.publisher

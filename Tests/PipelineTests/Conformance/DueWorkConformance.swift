@@ -33,7 +33,7 @@ struct DueWorkConformance {
     }
 
     @Test(
-        "due work is wanted under a catalog that configures it, and unwanted under a catalog that does not",
+        "the worker wants a kind of due work only if the catalog configures this kind",
         arguments: Implementation.allCases
     )
     func wanted(implementation: Implementation) async throws {
@@ -43,7 +43,7 @@ struct DueWorkConformance {
         }
     }
 
-    @Test("each row is leased once, and no more rows than the limit", arguments: Implementation.allCases)
+    @Test("the source leases each due row once, and never more rows than the limit", arguments: Implementation.allCases)
     func once(implementation: Implementation) async throws {
         try await with(implementation) { bench in
             let first = try await bench.work.leaseDue(2)
@@ -53,7 +53,7 @@ struct DueWorkConformance {
         }
     }
 
-    @Test("a released row is due again at once, twenty times in a row", arguments: Implementation.allCases)
+    @Test("a released row is due again immediately, even after twenty releases", arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { bench in
             // There are more rounds than places for rows under way, so that a place which a release does not free would
@@ -76,7 +76,7 @@ struct DueWorkConformance {
     }
 
     @Test(
-        "a try that fails at Apple throws no error, and its row is due after its lease and not at once",
+        "if Apple fails, the try throws no error, and the row is due again only after the end of the lease",
         arguments: Implementation.allCases
     )
     func trouble(implementation: Implementation) async throws {
@@ -95,7 +95,7 @@ struct DueWorkConformance {
     }
 
     @Test(
-        "a cancelled try throws Abandoned, and its row can be released and leased again",
+        "a cancelled try throws Abandoned, and the source can lease the row again after a release",
         arguments: Implementation.allCases)
     func cancelled(implementation: Implementation) async throws {
         try await with(implementation) { bench in

@@ -19,7 +19,7 @@ struct LeaseSourceConformance {
         try await body(bench)
     }
 
-    @Test("each due row is leased once, and no more rows than the limit", arguments: Implementation.allCases)
+    @Test("the source leases each due row once, and never more rows than the limit", arguments: Implementation.allCases)
     func once(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             for id in 1...3 { try await leases.enter(id) }
@@ -34,7 +34,7 @@ struct LeaseSourceConformance {
         }
     }
 
-    @Test("rows that one answer serves are leased as one group", arguments: Implementation.allCases)
+    @Test("the source leases rows that need the same answer of Apple as one group", arguments: Implementation.allCases)
     func groups(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             try await leases.enter(1)
@@ -45,7 +45,7 @@ struct LeaseSourceConformance {
     }
 
     @Test(
-        "a row released five times is due again, and not suspected of killing its worker",
+        "after five releases a row is due again, and is no suspect",
         arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { leases in
@@ -64,7 +64,9 @@ struct LeaseSourceConformance {
         }
     }
 
-    @Test("a row whose try ended with an outcome is not leased again", arguments: Implementation.allCases)
+    @Test(
+        "if a row's try ended with an outcome, the source does not lease the row again",
+        arguments: Implementation.allCases)
     func ended(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             try await leases.enter(1)
@@ -80,7 +82,7 @@ struct LeaseSourceConformance {
     }
 
     @Test(
-        "a row leased three times without an end is leased in isolation, with no other row beside it",
+        "after three expired leases of a row, the source leases the row in isolation, while no other row is leased",
         arguments: Implementation.allCases)
     func isolated(implementation: Implementation) async throws {
         try await with(implementation) { leases in
@@ -108,7 +110,8 @@ struct LeaseSourceConformance {
     }
 
     @Test(
-        "a row leased in isolation three times without an end is not leased again", arguments: Implementation.allCases)
+        "after three expired leases of a row in isolation, the source does not lease the row again",
+        arguments: Implementation.allCases)
     func setAside(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             try await leases.enter(1)
@@ -140,7 +143,7 @@ struct LeaseSourceConformance {
     }
 
     @Test(
-        "an accusation after a row's release has no effect, and the row can be leased at once",
+        "an accusation after a row's release has no effect, and the source can lease the row immediately",
         arguments: Implementation.allCases)
     func accusedLate(implementation: Implementation) async throws {
         try await with(implementation) { leases in

@@ -92,7 +92,9 @@ struct LeasingLoopConformance {
         }
     }
 
-    @Test("a stopping loop releases the rows under way, which are due at once", arguments: Implementation.asking)
+    @Test(
+        "a stopping loop releases the rows under way, and the rows are due again immediately",
+        arguments: Implementation.asking)
     func stops(implementation: Implementation) async throws {
         try await with(implementation, isSilent: true) { subject in
             subject.loop.start()
@@ -104,7 +106,7 @@ struct LeasingLoopConformance {
         }
     }
 
-    @Test("a loop that was stopped before it was started leases nothing", arguments: Implementation.allCases)
+    @Test("a loop that is stopped without a start leases no row", arguments: Implementation.allCases)
     func neverStarted(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             await subject.loop.stop()

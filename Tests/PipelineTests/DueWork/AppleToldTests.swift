@@ -8,7 +8,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Finished deliveries and refund answers sent to Apple")
+@Suite("Reports of finished deliveries, and answers to refund requests, that the worker sends to Apple")
 struct AppleToldTests {
     private static let bundle = ParkingBench.bundle
     private static let credentials = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "KEY")
@@ -60,7 +60,7 @@ struct AppleToldTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    @Test("a finished delivery is reported, as background traffic, until Apple accepts it")
+    @Test("the worker reports a finished delivery to Apple, as background traffic, until Apple accepts the report")
     func finished() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)
@@ -87,7 +87,7 @@ struct AppleToldTests {
         #expect(text.contains(#"receiptd_finishes_total{result="retried"} 3"#))
     }
 
-    @Test("a delivery is given up if Apple refuses it, if it is a week old, or if the app does not report deliveries")
+    @Test("the worker gives up a report that Apple refuses, that is a week old, or that the catalog switches off")
     func given() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         for id: StoreTransactionID in ["1000", "1001", "1002"] { try await Self.grant(id, in: ledger, queries) }
@@ -104,7 +104,7 @@ struct AppleToldTests {
         #expect(queries.asked.count == 1)
     }
 
-    @Test("the answer to a refund request is sent until Apple accepts it, and once if Apple refuses it")
+    @Test("the worker sends a refund answer until Apple accepts the answer, and only once if Apple refuses the answer")
     func answered() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         let asking = ["1000", "1001"].map { Self.request($0) }
@@ -134,7 +134,7 @@ struct AppleToldTests {
         }
     }
 
-    @Test("a failed refund answer waits by the retry settings or Retry-After, or with a wrong key until its lease ends")
+    @Test("a failed refund answer waits for the retry delay or Retry-After, and with a wrong key for its lease's end")
     func retried() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)
@@ -144,7 +144,7 @@ struct AppleToldTests {
             .consumption, .trouble(.init(.serverError)), .trouble(held), .blocked(.serverAPI), .blocked(.serverAPI))
         var source = requests(ledger, queries)
         source.retry = RetryDelay(initialSeconds: 8, maximumSeconds: 12)
-        // If a try takes too long, the loop gives the try up, and puts its row off by the retry settings too.
+        // If a try takes too long, the loop gives up the try, and postpones the row by the retry settings too.
         for one in try await source.leaseDue(limit: 5).items { try await source.putOff(one) }
         ledger.endRefundRequestLeases()
         for tries in 2...6 {
@@ -159,7 +159,7 @@ struct AppleToldTests {
         #expect((0.01..<8).contains(delays[0]) && (0.01..<12).contains(delays[1]) && (90...100).contains(delays[2]))
     }
 
-    @Test("until the grant's event is acknowledged, a refund answer waits two seconds at a time without counting tries")
+    @Test("until Kafka acknowledges the grant's event, a refund answer waits two seconds, and no wait counts as a try")
     func unacknowledged() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", isAcknowledged: false, in: ledger, queries)
@@ -179,7 +179,7 @@ struct AppleToldTests {
         #expect(ledger.ending(of: "n-1000")?.answer?.delivery == .delivered)
     }
 
-    @Test("no refund answer is sent after Apple's deadline, or for an app that does not answer refund requests")
+    @Test("the worker sends no refund answer after Apple's deadline, or for an app that answers no refund requests")
     func silent() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)

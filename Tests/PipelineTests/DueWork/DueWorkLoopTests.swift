@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Due work")
+@Suite("The loop of due work")
 struct DueWorkLoopTests {
     private func run(
         _ table: InMemoryDueWork, isAppleDown: Bool = false, _ body: (InMemoryDueWork, Health) async throws -> Void
@@ -19,7 +19,7 @@ struct DueWorkLoopTests {
         await loop.stop()
     }
 
-    @Test("all due rows are tried, at most three at once with concurrency 3")
+    @Test("with concurrency 3 the loop tries all due rows, and at most three rows simultaneously")
     func places() async throws {
         try await run(InMemoryDueWork(Array(0..<40), concurrency: 3) { _ in await Task.yield() }) { table, _ in
             try await table.until("all are done") { $0.done.count == 40 }
@@ -28,7 +28,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("no row is leased until the database's losses are known")
+    @Test("the loop leases no row until the worker knows which decisions the database lost")
     func lossesUnknown() async throws {
         let table = InMemoryDueWork([1, 2, 3])
         let leases = LeaseGate()
@@ -42,7 +42,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("due rows are worked on although other rows always fail or never end")
+    @Test("if some rows always fail or never end, the loop still finishes all other rows")
     func poison() async throws {
         let table = InMemoryDueWork(Array(0..<20), concurrency: 3) { item in
             if item % 5 == 0 { throw InMemoryDueWork.Fault.away }
@@ -59,7 +59,7 @@ struct DueWorkLoopTests {
         #expect(table.now.released == [1])
     }
 
-    @Test("the loop reports a database that is away, and continues once the database is back")
+    @Test("if the database is down, the loop reports the failure, and works on the due row once the database is back")
     func away() async throws {
         let table = InMemoryDueWork([1])
         table.change { $0.isAway = true }
@@ -71,7 +71,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("a failure of tries stays reported although the database answers")
+    @Test("a failure of tries stays in health although the database answers")
     func wellByTries() async throws {
         let table = InMemoryDueWork([1], isWellOnceLeased: false) { _ in throw InMemoryDueWork.Fault.away }
         try await run(table) { table, health in
@@ -82,7 +82,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("rows are tried one at a time while Apple is down; unwanted work is not leased")
+    @Test("while Apple is down, the loop tries one row at a time; the loop leases no row of unwanted work")
     func throttled() async throws {
         try await run(InMemoryDueWork([1, 2, 3]) { _ in await Task.yield() }, isAppleDown: true) { table, _ in
             try await table.until("all are done") { $0.done.count == 3 }
@@ -93,7 +93,7 @@ struct DueWorkLoopTests {
         #expect(unwanted.now.leases.isEmpty)
     }
 
-    @Test("rows under way when the loop stops are released")
+    @Test("a stopping loop releases the rows under way")
     func stopped() async throws {
         let table = InMemoryDueWork([1, 2]) { _ in
             try? await untilCancelled()

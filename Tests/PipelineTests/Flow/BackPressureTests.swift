@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Back-pressure")
 struct BackPressureTests {
-    @Test("a full window pauses the intake until half of it is free, on newly assigned partitions too")
+    @Test("a full window pauses the intake until half of the window is free, on newly assigned partitions too")
     func backPressure() async throws {
         let bench = try PipelineBench { settings in
             settings.maximumInFlight = 8

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Offsets that the database keeps")
 struct DurableOffsetsTests {
-    @Test("Kafka's commit waits for the database's checkpoint")
+    @Test("the worker commits an offset to Kafka only after the database has the offset's checkpoint")
     func behind() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -50,7 +50,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a worker that stops while a checkpoint is being written waits for the checkpoint and commits its offset")
+    @Test("a stopping worker waits for the checkpoint that it is writing, and then commits the checkpoint's offset")
     func onItsWay() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -75,7 +75,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a worker without traffic notices a fall-back, and decides the records behind the checkpoint again")
+    @Test("an idle worker notices that the database fell back, and decides the records after the checkpoint again")
     func fallsBack() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -96,7 +96,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a published purchase stays its owner's even if another player's record is decided first after the fall-back")
+    @Test("after a fall-back the published owner keeps a purchase, although another player's record is decided first")
     func publishedOwner() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -122,7 +122,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("after a fall-back the worker asks Apple only about the subscription whose last published state was lost")
+    @Test("after a fall-back the worker schedules a check only of the subscription whose published state was lost")
     func publishedState() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()
@@ -148,7 +148,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("if a new connection shows a fall-back, the worker asks Apple again about each submission in flight")
+    @Test("if a new database connection shows a fall-back, the worker asks Apple again about a submission in flight")
     func shownByConnection() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()
@@ -168,7 +168,8 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a new worker detects from published events that the database lacks their grants, once for all workers")
+    @Test(
+        "from published events a new worker detects that the database lost grants, and the next worker detects no loss")
     func shownByEvents() async throws {
         let bench = try PipelineBench()
         let first = try bench.start()
@@ -193,7 +194,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("the worker reads the lost owners at most once per takeover, not once per partition")
+    @Test("the worker reads the lost claims from the database at most once per rebalance, not once per partition")
     func onceForAll() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()
@@ -208,8 +209,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test(
-        "if storing the lost decisions fails once, the partition restarts, and the worker then decides them as repeats")
+    @Test("if storing the range of lost decisions fails once, the partition restarts, and the records count as repeats")
     func notStored() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -227,7 +227,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a database restored from a backup is noticed by its checkpoint rows, and the lost records are read again")
+    @Test("the worker recognises a restored backup by its checkpoint rows, and reads the lost records again")
     func putBack() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -246,7 +246,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("the checkpoint row of a deleted topic causes no commit for the new topic, even while checkpoints fail")
+    @Test("in a recreated topic the deleted topic's checkpoint row causes no commit, even while checkpoints fail")
     func topicMadeAnew() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -268,7 +268,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("if the database answers late with a lower offset, the worker reads the partition again from that offset")
+    @Test("if the checkpoint arrives late and is below Kafka's offset, the worker reads again from the checkpoint")
     func late() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints

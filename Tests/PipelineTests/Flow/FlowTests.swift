@@ -10,7 +10,7 @@ import Testing
 
 /// Tests on one running pipeline. Each test has its own players and receipts. A test that checks offsets has its own
 /// partition.
-@Suite("Flow", OnePipeline())
+@Suite("Submissions from Kafka to outcome events", OnePipeline())
 struct FlowTests {
     private let bench: PipelineBench
     private let running: PipelineBench.Running
@@ -20,7 +20,7 @@ struct FlowTests {
         running = try #require(OnePipeline.running)
     }
 
-    @Test("a submission is decided, published with its trace, deleted from the outbox and committed")
+    @Test("the worker decides a submission, publishes its event with the traceparent, clears the outbox and commits")
     func flow() async throws {
         let trace = KafkaHeader(
             name: "traceparent", value: Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8))
@@ -76,7 +76,7 @@ struct FlowTests {
         try await bench.untilCommitted(last + 1, of: 1)
     }
 
-    @Test("a player's submissions are decided and published in order, although Apple fails the first ten once")
+    @Test("although Apple fails once for ten of a player's submissions, the worker decides and publishes all in order")
     func order() async throws {
         // This pipeline parks after 600 seconds, because the wait behind a player's failed submissions counts too.
         let bench = try PipelineBench { $0.parkAfterSeconds = 600 }
@@ -91,7 +91,7 @@ struct FlowTests {
         try await bench.close()
     }
 
-    @Test("a local rejection is published ahead of the player's submission that waits for Apple")
+    @Test("the worker publishes a local rejection ahead of the player's earlier submission that waits for Apple")
     func local() async throws {
         bench.verifier.hold("local.1")
         try await bench.submit("local.1", player: "local", partition: 3)
@@ -108,7 +108,7 @@ struct FlowTests {
         }
     }
 
-    @Test("after trouble at Apple the worker asks about a submission again until Apple answers")
+    @Test("if Apple fails or refuses the credentials, the worker repeats the request until Apple answers")
     func trouble() async throws {
         bench.verifier.answer("trouble", .trouble(.init(.timeout)), .blocked(.sharedSecret), .trouble(.init(.status)))
         try await bench.submit("trouble", player: "troubled", partition: 4)
@@ -117,7 +117,7 @@ struct FlowTests {
         #expect(running.metrics.misconfigured.with(Sample.bundle.text).value == 0)
     }
 
-    @Test("a doubtful answer is believed after three tries")
+    @Test("the worker believes a doubtful answer of Apple after three tries")
     func doubt() async throws {
         let refused = AppleAnswer.refused(.malformed)
         bench.verifier.answer("doubt", refused, refused, refused, Sample.genuine("doubt"))
@@ -126,7 +126,7 @@ struct FlowTests {
         #expect(bench.verifier.count("doubt") == 3)
     }
 
-    @Test("a granted submission stays granted in a new record although Apple now refuses the receipt")
+    @Test("a second record of a granted submission gets the grant again, although Apple now refuses the receipt")
     func grantedBefore() async throws {
         guard case .genuine(var receipt) = Sample.genuine("renewed") else { return }
         receipt.holdsAutoRenewable = true
@@ -141,7 +141,7 @@ struct FlowTests {
         #expect(bench.verifier.count("renewed") == 3)
     }
 
-    @Test("a submission whose app leaves the catalog while it waits is rejected")
+    @Test("if the app leaves the catalog while a submission waits for Apple, the worker rejects the submission")
     func withdrawn() async throws {
         bench.verifier.hold("withdrawn")
         try await bench.submit("withdrawn", player: "withdrawn", partition: 4, bundle: Sample.withdrawnBundle)
@@ -170,7 +170,7 @@ struct FlowTests {
         #expect(bench.verifier.count("shared") == 1)
     }
 
-    @Test("a malformed record becomes an unchanged dead letter, and the sender that it names gets a rejection")
+    @Test("a malformed record becomes an unchanged dead letter, and the worker rejects the submission in the record")
     func deadLetters() async throws {
         let own = KafkaHeader(name: "own", value: [0xFF, 0x00])
         let offset = try await bench.send([0x7B], partition: 6, key: [1, 2], headers: [own])
@@ -192,7 +192,7 @@ struct FlowTests {
         #expect(running.metrics.deadLetters.with("malformed_message").value >= 3)
     }
 
-    @Test("a failed commit is retried, and no commit passes an unfinished record")
+    @Test("the worker retries a failed commit of offsets, and commits no offset beyond an unfinished record")
     func commits() async throws {
         bench.verifier.hold("commit.2")
         let first = try await bench.submit("commit.1", player: "commit 1", partition: 7)
@@ -207,7 +207,7 @@ struct FlowTests {
         #expect(running.fails("offsets cannot be committed"))
     }
 
-    @Test("a worker publishes an operator's fresh decisions")
+    @Test("a worker publishes the events of an operator's decisions")
     func handedOver() async throws {
         let events = (5..<8).map { Sample.event($0, player: "of an operator") }
         bench.ledger.handOver(events)

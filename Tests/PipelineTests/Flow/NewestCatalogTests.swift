@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The newest catalog")
 struct NewestCatalogTests {
-    @Test("Apple's answer is judged by the catalog in force when it arrives")
+    @Test("the worker judges Apple's answer by the catalog in force when the answer arrives")
     func retiredMeanwhile() async throws {
         let bench = try PipelineBench()
         bench.verifier.hold("waiting")

@@ -8,9 +8,10 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Replacement of a consumer beyond repair")
+@Suite("Replacement of a Kafka consumer that cannot recover")
 struct ReplacementTests {
-    @Test("a consumer fenced by another one with its static id is replaced, and its given-up records are read again")
+    @Test(
+        "if Kafka fences the consumer's static id, the worker replaces the consumer and reads abandoned records again")
     func fenced() async throws {
         let bench = try PipelineBench { $0.consumerProperties["group.instance.id"] = "one" }
         let running = try bench.start()
@@ -40,7 +41,8 @@ struct ReplacementTests {
         try await bench.close()
     }
 
-    @Test("if a consumer cannot be created again, the worker retries, and says why until it succeeds")
+    @Test(
+        "if librdkafka cannot create the new consumer, the worker names the cause, and retries until creation succeeds")
     func refused() async throws {
         let certificates = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: certificates, withIntermediateDirectories: true)

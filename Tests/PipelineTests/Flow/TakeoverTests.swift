@@ -7,10 +7,10 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Takeover")
+@Suite("Takeover of partitions by the next worker")
 struct TakeoverTests {
     @Test(
-        "the next worker asks Apple only about the submission that the last worker gave up, and repeats no done work"
+        "the next worker asks Apple only about the submission that the last worker gave up, and repeats no decision"
     )
     func takeover() async throws {
         let bench = try PipelineBench()
@@ -76,7 +76,7 @@ struct TakeoverTests {
         try await bench.close()
     }
 
-    @Test("a worker without a partition still leases parked submissions that are due")
+    @Test("a worker without a partition leases due parked submissions")
     func spare() async throws {
         let bench = try PipelineBench(partitions: 1)
         // Each worker has its own store of parked submissions, so that the stores show which workers lease.
@@ -114,7 +114,7 @@ struct TakeoverTests {
         try await bench.close()
     }
 
-    @Test("if librdkafka refuses the settings, the run throws librdkafka's error")
+    @Test("if librdkafka refuses the consumer's settings, the pipeline's run throws librdkafka's error")
     func settings() async throws {
         let bench = try PipelineBench { $0.consumerProperties["group.id"] = nil }
         let running = try bench.start()

@@ -24,7 +24,7 @@ struct UnreadableBatchTests {
     }
 
     @Test(
-        "an unreadable batch becomes one dead letter with its offsets, and reading goes on, even after a restart",
+        "the worker writes one dead letter with an unreadable batch's offsets, and reads on, even after a restart",
         .timeLimit(.minutes(5)))
     func steppedOver() async throws {
         let bench = try PipelineBench()
@@ -60,7 +60,7 @@ struct UnreadableBatchTests {
     }
 
     @Test(
-        "no offset behind an unreadable batch is committed before its dead letter is acknowledged",
+        "the worker commits no offset behind an unreadable batch until Kafka acknowledges the batch's dead letter",
         .timeLimit(.minutes(5)))
     func acknowledged() async throws {
         let bench = try PipelineBench { settings in
@@ -86,7 +86,7 @@ struct UnreadableBatchTests {
         try await bench.close()
     }
 
-    @Test("the probe finds where unreadable batches end, even several in a row or damage that nobody reported")
+    @Test("the probe finds where unreadable batches end, even if several are adjacent or librdkafka reports no error")
     func probed() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let partition = TopicPartition(topic: "t", partition: 0)
@@ -109,7 +109,7 @@ struct UnreadableBatchTests {
         _ = try await producer.send(record)
         try await blocking { producer.close() }
         let probe = BatchProbe(properties: PipelineBench.settings(cluster).consumerProperties, log: { _ in })
-        // The examinations of unreadable batches run side by side, because each takes ten seconds and more.
+        // The examinations of unreadable batches run concurrently, because each examination takes ten seconds or more.
         func examine(_ offset: Int64) async throws -> BatchProbe.Finding {
             try await blocking { try probe.examine(partition, at: offset) }
         }
@@ -150,7 +150,7 @@ struct UnreadableBatchTests {
     // These errors are KAFKA_STORAGE_ERROR, NOT_LEADER_FOR_PARTITION and OFFSET_NOT_AVAILABLE. librdkafka does not
     // report them.
     @Test(
-        "the probe does not mistake a broker's error for damage",
+        "if the broker answers with an error, the probe times out, and does not report an unreadable batch",
         .timeLimit(.minutes(2)), arguments: [Int32(56), 6, 78])
     func erring(code: Int32) async throws {
         let cluster = try await readable()
@@ -161,7 +161,7 @@ struct UnreadableBatchTests {
         #expect(try await examineFirst(cluster) == .readable)
     }
 
-    @Test("the probe reads the first offset once more, and skips no batch that became readable")
+    @Test("if a batch becomes readable after three failed fetches, the probe reports the batch as readable")
     func mended() async throws {
         let cluster = try await readable()
         // Three fetches fail with _BAD_MSG, as if the batch were damaged.

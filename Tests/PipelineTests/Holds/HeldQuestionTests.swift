@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Further questions about held purchases")
+@Suite("Further requests to Apple about held purchases")
 struct HeldQuestionTests {
     private static let hour: Int64 = 3_600_000
     private static let proof = Submission.Proof.receipt(ParkingBench.receipt("a"))
@@ -38,7 +38,7 @@ struct HeldQuestionTests {
     }
 
     /// Works on a released hold of `purchase`.
-    /// - Parameter wanted: the submission's product; nil if it names none.
+    /// - Parameter wanted: the submission's product; nil if the submission names no product.
     private func work(
         on purchase: StorePurchase, _ bench: ParkingBench, wanted: ProductID? = nil, waived: Set<Reason> = []
     ) async throws {
@@ -71,7 +71,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("the worker looks up only the held transaction of a receipt, however many old consumables the receipt lists")
+    @Test("for a hold the worker looks up only the held transaction, however many old consumables the receipt lists")
     func manyConsumables() async throws {
         try await with { bench in
             let others = (1...PipelineLimits.lookUpsOfOneTry).map { Self.purchase(StoreTransactionID("\($0 + 1_000)")) }
@@ -84,7 +84,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("for a hold, the worker asks for no grace period of another purchase's subscription")
+    @Test("for a hold the worker does not ask Apple for the grace period of another purchase's subscription")
     func otherGrace() async throws {
         try await with { bench in
             let held = Self.purchase("1000")
@@ -99,7 +99,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("of the signed purchases that Apple's answer leaves out, the worker looks up only the held purchase")
+    @Test("if Apple's answer omits two signed purchases, the worker looks up only the held purchase")
     func leftOut() async throws {
         try await with { bench in
             let held = Self.purchase("1000")
@@ -115,7 +115,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("a held purchase that Apple's answer lists is judged, even if the submitted product is missing")
+    @Test("the worker grants a held purchase in Apple's answer, even if the answer lacks the submission's product")
     func listed() async throws {
         var withoutAPI = Self.app
         withoutAPI.serverAPI = nil
@@ -130,7 +130,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("a hold stays if neither receipt nor history has the purchase, and is put back if Apple knows no history")
+    @Test("if receipt and history lack a held purchase, the hold stays; without a history the worker tries again later")
     func missing() async throws {
         let (held, newest) = (Self.purchase("2000", "gems"), Self.purchase("1000"))
         var withoutAPI = Self.app
@@ -151,7 +151,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("a later cutover goes on holding a purchase that was held from the history, unless an operator waives it")
+    @Test("under a later cutover a held purchase from the history stays held, unless an operator waived the reason")
     func laterCutover() async throws {
         var app = Self.app
         app.cutover = WallClock.now

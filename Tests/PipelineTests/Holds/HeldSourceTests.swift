@@ -28,8 +28,7 @@ struct HeldSourceTests {
             dailyCount: nil, tries: 0, lease: 1, announced: announced)
     }
 
-    @Test(
-        "the worker asks Apple again about a released hold of a transaction id, and an unknown transaction stays held")
+    @Test("the worker asks Apple about a released hold of a transaction id, and keeps an unknown transaction held")
     func transactionID() async throws {
         try await with { bench, holds in
             let catalog = Catalog(version: 1, apps: [ParkingBench.serverApp])
@@ -55,7 +54,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("Apple is asked again about a held purchase with a fresh JWS, and a refund since then ends the hold")
+    @Test("the worker asks Apple about a held purchase despite a fresh JWS, and rejects a purchase refunded since")
     func freshTransaction() async throws {
         try await with { bench, holds in
             bench.catalog.update { $0 = Catalog(version: 1, apps: [ParkingBench.serverApp]) }
@@ -74,7 +73,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("a held consumable of a receipt is looked up before it is granted, and a refund ends the hold")
+    @Test("the worker looks up a held consumable of a receipt before a grant, and rejects a refunded consumable")
     func refundedReceipt() async throws {
         try await with { bench, holds in
             var app = ParkingBench.serverApp
@@ -88,7 +87,7 @@ struct HeldSourceTests {
             let receipt = GenuineReceipt(
                 bundleID: ParkingBench.bundle, environment: .production, purchases: [purchase])
             bench.apple.answer(.genuine(receipt))
-            // The hold makes the ledger know the purchase.
+            // Because of the hold, the ledger has the purchase.
             bench.ledger.know("1000")
             var refunded = purchase
             refunded.cancelledAt = WallClock.now
@@ -109,7 +108,7 @@ struct HeldSourceTests {
     }
 
     @Test(
-        "a hold stays held after trouble, refused credentials or a doubtful answer, even three times",
+        "a purchase stays held after three failures of Apple, three refused credentials or three doubtful answers",
         arguments: [
             AppleAnswer.trouble(.init(.timeout)), .blocked(.sharedSecret), .refused(.malformed), ParkingBench.empty,
         ])
@@ -127,7 +126,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("if the database refuses a hold's settlement, the hold is retried after the least delay for holds")
+    @Test("if the database refuses a hold's settlement, the worker retries the hold after the minimum delay for holds")
     func refusedEnd() async throws {
         try await with { bench, holds in
             bench.apple.answer(ParkingBench.genuine)
@@ -139,7 +138,8 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("a grant or rejection settles a hold, and a hold whose app left the catalog is put back without a question")
+    @Test(
+        "a grant or a rejection settles a hold; if the app left the catalog, the hold waits without a request to Apple")
     func verdict() async throws {
         try await with { bench, holds in
             bench.apple.answer(ParkingBench.genuine)
@@ -156,7 +156,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("without credentials a held announced purchase is settled from the notification, otherwise by Apple's answer")
+    @Test("the worker settles a held announced purchase from the notification, or with credentials by Apple's answer")
     func announced() async throws {
         try await with { bench, holds in
             let terms = AnnouncedTerms(source: .notification, isRenewal: false)
@@ -175,7 +175,8 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("two due holds of one submission take one question to Apple, a hold that the catalog cannot end takes none")
+    @Test(
+        "two due holds of one submission cost one request to Apple, and a hold of an unknown product costs no request")
     func due() async throws {
         try await with { bench, holds in
             bench.apple.answer(ParkingBench.genuine)
@@ -192,7 +193,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("a suspected hold is tried while no other row is leased, and a set-aside hold is counted without a try")
+    @Test("the worker tries a suspected hold while no other row is leased, and does not try a hold with three deaths")
     func suspects() async throws {
         try await with { bench, holds in
             let beside = Shared<[Int]>([])
@@ -227,7 +228,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("if the database refuses to keep a hold, the suspect is forgiven and the batch's leases are released")
+    @Test("if the database refuses to keep a hold, the worker withdraws the accusation and releases the batch's leases")
     func keepFails() async throws {
         try await with { bench, holds in
             let source = HeldSource(
@@ -247,7 +248,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("isolation waits for leases under way, blocks new leases, and excludes other isolation")
+    @Test("isolation waits for the leases under way, and then excludes new leases and a second isolation")
     func isolation() {
         let slots = WorkSlots(maximumInFlight: 100, appleConcurrency: 100)
         slots.leasesBegan(1)

@@ -75,7 +75,7 @@ struct NotificationIntakeTests {
         await intake.take(Array(body.utf8))
     }
 
-    @Test("a notification is published under its original transaction, or under its own id if it has none")
+    @Test("a notification's record key is the original transaction id, or without a transaction the notification's id")
     func taken() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let changes = ChangeSignal()
@@ -90,7 +90,8 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("forged and other apps' notifications are refused, and Apple must resend a notification that is not provable")
+    @Test(
+        "the intake refuses forged and foreign notifications, and has Apple resend a notification that is not provable")
     func refused() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let metrics = ReceiptdMetrics(version: "test")
@@ -107,7 +108,7 @@ struct NotificationIntakeTests {
         await all.close()
     }
 
-    @Test("while Kafka is away, Apple is told to resend, and afterwards the intake accepts notifications again")
+    @Test("while Kafka is down, the intake has Apple resend notifications; once Kafka is back, the intake accepts them")
     func brokerAway() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let intake = try intake(cluster)
@@ -120,7 +121,7 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("the intake is not ready while Kafka is away, and ready once Kafka is back, even without a new post")
+    @Test("the intake is unready while Kafka is down, and ready once Kafka is back, even without a new notification")
     func readyAgain() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let clock = ManualClock()
@@ -134,7 +135,7 @@ struct NotificationIntakeTests {
             health.notes.contains { $0.contains("Kafka is out of reach") }
         }
         try await eventually("both are told") {
-            // A broker's answer that was under way restarts the time since the failure, so each look advances the
+            // A broker's answer that was under way restarts the time since the failure, so each check advances the
             // clock.
             clock.seconds.withLock { $0 += 6 }
             let unmet = health.unmet
@@ -148,7 +149,7 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("an acknowledgement that comes after Apple was told to resend makes the intake ready again")
+    @Test("if Kafka acknowledges a notification after the intake's 503 to Apple, the intake is ready again")
     func acknowledgedLate() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let clock = ManualClock()
@@ -164,7 +165,7 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("the intake replaces an idempotent producer that met a fatal error")
+    @Test("after a fatal error the intake replaces its idempotent producer, and accepts the notification")
     func replaced() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let intake = try intake(cluster, properties: ["enable.idempotence": "true"])
@@ -208,7 +209,8 @@ struct NotificationIntakeTests {
 struct OncePostedTests {
     private struct Failure {}
 
-    @Test("a failed post is stored when it is tried again, and a memory with room for two posts forgets the oldest")
+    @Test(
+        "a failed post is stored at the post's next try, and a memory with room for two posts forgets the oldest post")
     func memory() async {
         let posts = OncePosted<Failure>(maximum: 2)
         let stored = Mutex<[String]>([])

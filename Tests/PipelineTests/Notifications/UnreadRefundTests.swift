@@ -79,7 +79,7 @@ struct UnreadRefundTests {
     }
 
     @Test(
-        "if the app has API credentials, the refund in Apple's answer for the transaction is applied",
+        "if the app has API credentials, the worker asks Apple about the transaction, and applies the refund",
         .timeLimit(.minutes(1)))
     func asked() async throws {
         let queries = InMemoryStoreQueries()
@@ -91,7 +91,7 @@ struct UnreadRefundTests {
     }
 
     @Test(
-        "a refund becomes a dead letter and is not applied if Apple is not asked or does not tell its percentage",
+        "without a percentage from Apple the refund becomes a dead letter, and the worker does not apply the refund",
         .timeLimit(.minutes(1)))
     func notAsked() async throws {
         let answering = InMemoryStoreQueries()

@@ -60,7 +60,7 @@ struct UnreadableNotificationTests {
     }
 
     @Test(
-        "an unreadable batch becomes one dead letter with its offsets, and later records are applied",
+        "the worker writes one dead letter with an unreadable batch's offsets, and reads the later records",
         .timeLimit(.minutes(5)))
     func steppedOver() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1, Sample.outcomes: 1, Sample.deadLetters: 1])

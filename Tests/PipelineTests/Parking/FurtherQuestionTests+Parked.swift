@@ -7,7 +7,7 @@ import Testing
 
 /// Tests the answers to look-ups that a parked row keeps.
 extension FurtherQuestionTests {
-    @Test("after parking, a purchase is judged by the looked-up facts, not by the receipt that lacks them")
+    @Test("after parking, the worker judges a purchase by the stored look-up, whose account token the receipt lacks")
     func parkedFacts() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1", "2"))
@@ -24,7 +24,7 @@ extension FurtherQuestionTests {
         }
     }
 
-    @Test("the worker repeats look-ups that a row has kept for a day")
+    @Test("the worker repeats a look-up that a parked row has kept for a day")
     func outdated() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -40,7 +40,7 @@ extension FurtherQuestionTests {
         }
     }
 
-    @Test("the ledger is asked again about a parked submission, because a hold may have ended without a grant")
+    @Test("at a parked submission's next try the worker looks up a transaction that the ledger no longer has")
     func endedHold() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1", "2"))

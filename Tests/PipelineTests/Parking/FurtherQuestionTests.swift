@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Questions to the App Store Server API beside a receipt's answer")
+@Suite("Requests to the App Store Server API beside Apple's answer about a receipt")
 struct FurtherQuestionTests {
     private static let hour: Int64 = 3_600_000
     private static let account: AppTransactionID = "70"
@@ -67,7 +67,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a transaction in the ledger is not looked up")
+    @Test("the worker does not look up a transaction that the ledger has")
     func known() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1", "2"))
@@ -79,7 +79,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a receipt whose evidence the ledger kept is decided without a question to Apple")
+    @Test("if the ledger kept a receipt's evidence, the worker decides without a look-up")
     func recalled() async throws {
         try await with { bench in
             guard case .genuine(let receipt) = Self.receipt("1", "2") else { return }
@@ -89,7 +89,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a retry from memory looks up only the transaction that failed")
+    @Test("a retry in memory looks up only the transaction whose look-up failed")
     func retried() async throws {
         try await with { bench in
             let ids = (1...7).map { StoreTransactionID("\($0)") }
@@ -109,7 +109,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a parked submission keeps its finished look-ups, and its next try asks only for the rest")
+    @Test("a parked row keeps the finished look-ups, and the next try looks up only the remaining transactions")
     func parked() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1", "2", "3"))
@@ -126,7 +126,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("refused credentials park the submission, and an answer for another environment puts it back as trouble")
+    @Test("refused API credentials park a submission, and an unproven API answer puts a parked submission back")
     func notAnswered() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -151,7 +151,7 @@ struct FurtherQuestionTests {
             proof: .receipt(ParkingBench.receipt("r")), productID: product)
     }
 
-    @Test("a consumable missing in the receipt is granted from the account's history, unless bought long before")
+    @Test("if the receipt lacks the product, the worker grants the history's recent purchase, and no old purchase")
     func finishedEarly() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -170,7 +170,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a purchase made more than an hour after the receipt is not granted from the account's history")
+    @Test("from the account's history the worker grants no purchase made more than an hour after the receipt")
     func boughtLater() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -186,7 +186,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a submission whose account history is longer than one try can read waits with the reason long_history")
+    @Test("if the account's history is too long for one try, the submission stays parked with the detail long_history")
     func longHistory() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -203,7 +203,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a product that is in neither receipt nor history, or without a history, is a product mismatch")
+    @Test("if receipt and history lack the product, or Apple has no history, the submission is a product mismatch")
     func missing() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -218,7 +218,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("refunds shown by the receipt and the history are recorded with a product mismatch")
+    @Test("with a product mismatch the worker records the refunds that the receipt and the history show")
     func revoked() async throws {
         try await with { bench in
             func takenBack(_ id: StoreTransactionID, _ product: ProductID) -> StorePurchase {
@@ -249,7 +249,7 @@ struct FurtherQuestionTests {
         let verdict: Verdict
     }
 
-    @Test("refunds shown by another app's receipt are not recorded")
+    @Test("the worker does not record the refunds that another app's receipt shows")
     func foreign() async throws {
         try await with { bench in
             var purchase = Self.purchase("1")
@@ -263,7 +263,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("after trouble with the account's history the submission is put back without a verdict")
+    @Test("if Apple fails to return the account's history, the worker puts the submission back without a verdict")
     func troubledHistory() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))

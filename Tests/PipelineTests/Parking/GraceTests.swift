@@ -69,7 +69,7 @@ struct GraceTests {
         return judged.first?.verdict
     }
 
-    @Test("an expired period is granted within a known grace period, and rejected without a grace period")
+    @Test("the worker grants an expired period within a known grace period, and otherwise rejects the expired period")
     func known() async throws {
         let inGrace = try await verdict { $0.subscriptions.follow(Self.subscription($1, graceDays: 5)) }
         #expect(inGrace == .grant(payload: nil))
@@ -80,7 +80,7 @@ struct GraceTests {
     }
 
     @Test(
-        "an expired period is granted within a grace period that a notification named before any grant",
+        "the worker grants an expired period within a grace period that a notification named before any grant",
         arguments: [AnnouncementPolicy.RenewalPolicy.follow, .off])
     func toldBefore(renewals: AnnouncementPolicy.RenewalPolicy) async throws {
         let inGrace = try await verdict(renewals: renewals) { $0.subscriptions.keep(Self.fact($1, graceDays: 5)) }
@@ -89,7 +89,7 @@ struct GraceTests {
         #expect(isOver == .reject(.subscriptionExpired))
     }
 
-    @Test("an expired period is not rejected while the ledger cannot be read")
+    @Test("while the ledger cannot be read, the worker does not decide an expired period")
     func unreadable() async throws {
         let verdict = try await verdict { bench, period in
             bench.subscriptions.follow(Self.subscription(period, graceDays: 5))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Local refusals that the worker puts to Apple")
+@Suite("Local refusals that the worker checks with Apple")
 struct LocalRefusalTests {
     private func with(
         perMinute: Int = 6_000, _ body: (ParkingBench) async throws -> Void
@@ -31,7 +31,7 @@ struct LocalRefusalTests {
         bench.metrics.outcomes.with(kind.rawValue, reason?.rawValue ?? "").value
     }
 
-    @Test("a refused receipt that Apple calls genuine is disputed, and decided again at another position")
+    @Test("if Apple finds a locally refused receipt genuine, the worker counts a dispute and makes a second decision")
     func disputed() async throws {
         try await with { bench in
             bench.apple.answer(ParkingBench.genuine)
@@ -53,7 +53,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("the second decision of a disputed receipt follows its subscription and finishes its grants")
+    @Test("the second decision of a disputed receipt follows the subscription, and has the grants finished at Apple")
     func followed() async throws {
         try await with { bench in
             var app = ParkingBench.serverApp
@@ -105,7 +105,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("of local refusals only plausible receipts are put to Apple, and at a limit of one only one a minute")
+    @Test("the worker checks only plausible refused receipts with Apple, and no more receipts a minute than the limit")
     func sampled() async throws {
         try await with(perMinute: 1) { bench in
             let jws = Submission(
@@ -127,7 +127,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("a genuine receipt refused for its store envelope is not put to Apple")
+    @Test("if the worker refuses a receipt for its store envelope, the worker does not check the refusal with Apple")
     func envelope() async throws {
         try await with { bench in
             bench.apple.answer(ParkingBench.genuine)
@@ -144,7 +144,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("a stopped worker puts no local refusal to Apple")
+    @Test("a stopped worker checks no local refusal with Apple")
     func stopped() async throws {
         try await with { bench in
             await bench.worker.refusals.stop()
@@ -154,7 +154,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("with local_refusals: ask, Apple's answer makes the only decision")
+    @Test("under local_refusals: ask, the worker asks Apple before a refusal, and makes only one decision")
     func askedFirst() async throws {
         try await with { bench in
             var app = ParkingBench.app

@@ -189,7 +189,7 @@ extension ParkingBench {
         var decisions: [PendingDecision] { state.read(\.decisions) }
         func recollect(_ recollection: Recollection) { state.update { $0.recollection = recollection } }
 
-        /// Makes the ledger know these transactions.
+        /// Adds these transactions to the ledger.
         func know(_ transactions: StoreTransactionID...) { state.update { $0.known.formUnion(transactions) } }
         func forget(_ transaction: StoreTransactionID) { state.update { _ = $0.known.remove(transaction) } }
 

@@ -8,8 +8,7 @@ import Testing
 
 // Tests the rows of parked submissions, which are leased when due, and woken when an app's credentials work again.
 extension ParkingTests {
-    @Test(
-        "due submissions of one proof take one question; decided rows are removed, and after trouble rows are put back")
+    @Test("due rows of one proof cost one request; the loop removes decided rows, and puts a row back if Apple fails")
     func due() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -34,7 +33,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("a parked submission that cannot be put back keeps its row, and its lease is released")
+    @Test("if the database refuses to put a parked row back, the loop keeps the row and releases the row's lease")
     func notPutBack() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -50,7 +49,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("a suspect is isolated, and accused only while at work; a set-aside submission is counted without a try")
+    @Test("the loop isolates a suspect and accuses the suspect only at work, and does not try a row with three deaths")
     func suspects() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -85,7 +84,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("a suspect is forgiven if the database refuses its end")
+    @Test("if the database refuses a suspect's end, the loop withdraws the accusation and keeps the suspect's row")
     func endRefused() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -102,7 +101,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("leased work has 20 of 100 slots while memory has fresh work, and 50 otherwise")
+    @Test("leased rows get 20 of Apple's 100 slots while fresh submissions are in flight, and otherwise 50 slots")
     func slots() {
         let slots = WorkSlots(maximumInFlight: 2_000, appleConcurrency: 100)
         #expect(slots.roomForLeases == 50)
@@ -115,7 +114,8 @@ extension ParkingTests {
         #expect(WorkSlots(maximumInFlight: 1, appleConcurrency: 1).maximumLeased == 1)
     }
 
-    @Test("a blocked app's submission is parked after two tries, and the app's first answer wakes the parked ones once")
+    @Test(
+        "the worker parks a blocked app's submission after two tries, and the app's next answer wakes parked rows once")
     func blocked() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             bench.apple.answer(.blocked(.sharedSecret))
@@ -132,7 +132,7 @@ extension ParkingTests {
     }
 
     @Test(
-        "an app's submissions are woken at its first answer after a blockage, and again only after the minimum interval"
+        "the first answer after an app's blockage wakes the app's parked rows, at most once per minimum interval"
     )
     func wakes() {
         let apps = BlockedApps()
@@ -146,7 +146,7 @@ extension ParkingTests {
         #expect(apps.noteAnswer(one, wasBlocked: true, now: PipelineLimits.wakeSeconds))
     }
 
-    @Test("no row is leased until the database's losses are known, and after each restart until they are known again")
+    @Test("at start and after each restart, the lease gate stays closed until the database's losses are known")
     func unknownLosses() {
         let leases = LeaseGate()
         let assignment = PartitionAssignment(
@@ -156,7 +156,7 @@ extension ParkingTests {
         #expect(leases.isOpen)
         assignment.restart("the database fell back")
         #expect(!leases.isOpen)
-        // Another partition of the same assignment knows its losses.
+        // The losses of another partition of the same assignment are known.
         assignment.lossesAreKnown()
         #expect(!leases.isOpen)
         _ = assignment.takeRestartReason()

@@ -17,7 +17,7 @@ extension ParkingTests {
         #expect(slots.beginRetrying(bytes: 1))
     }
 
-    @Test("a retrying submission whose lane fills half of the window is parked at its second failure")
+    @Test("a retrying submission whose lane fills more than half of the window is parked at its third failure")
     func behindOthers() async throws {
         try await with(ParkingBench(maximumInFlight: 10, parkAfterSeconds: 30)) { bench in
             let item = bench.item(ParkingBench.submission("a"))
@@ -47,7 +47,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("a failing submission's wait behind its player's other submissions counts, and parks it after one try")
+    @Test("a submission's wait behind its player's other submissions counts, and can lead to parking after one try")
     func failsBehindOthers() async throws {
         try await with(ParkingBench(retry: RetryDelay(initialSeconds: 0.001), parkAfterSeconds: 30)) { bench in
             let item = bench.item(ParkingBench.submission("a"))
@@ -58,7 +58,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("during Apple's outage a submission without room to retry is parked at its first failure")
+    @Test("if other retries hold half of the window during Apple's outage, a submission is parked at its first failure")
     func noRoomInOutage() async throws {
         try await with(ParkingBench(maximumInFlight: 2, parkAfterSeconds: 30)) { bench in
             bench.outage.begin()
@@ -68,7 +68,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("an answer after trouble wakes its app's parked submissions, and the end of an outage wakes all apps'")
+    @Test("an answer after a failure wakes the app's parked rows, and the end of Apple's outage wakes all apps' rows")
     func recovery() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             let source = bench.parkedSource()

@@ -17,7 +17,7 @@ struct ParkingTests {
         try await body(bench)
     }
 
-    @Test("a submission in lasting trouble is parked with its detail and counts, and without a decision")
+    @Test("if Apple keeps failing, the worker parks the submission with detail and counts, and makes no decision")
     func trouble() async throws {
         try await with(ParkingBench()) { bench in
             try await bench.work(on: bench.item(ParkingBench.submission("a")))
@@ -30,7 +30,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("two failures at Apple are retried in memory, and the decision's trace lists each try")
+    @Test("the worker retries two failures of Apple in memory, and the decision's trace lists all three tries")
     func shortTrouble() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             bench.apple.answer(.trouble(.init(.timeout)), .trouble(.init(.serverError)), ParkingBench.genuine)
@@ -44,8 +44,7 @@ struct ParkingTests {
         }
     }
 
-    @Test(
-        "if the next owner will decide a player's earlier submission, this worker does not decide the later submission")
+    @Test("a worker that gives up a player's earlier submission does not decide the player's later submission")
     func givenUpInOrder() async throws {
         try await with(ParkingBench()) { bench in
             bench.apple.answer(ParkingBench.genuine)
@@ -59,7 +58,8 @@ struct ParkingTests {
         }
     }
 
-    @Test("an isolated submission is retried in memory after trouble, and parked at a doubtful answer")
+    @Test(
+        "the worker retries an isolated submission in memory after Apple's failure, and parks it at a doubtful answer")
     func isolated() async throws {
         let retry = RetryDelay(initialSeconds: 0, doubtSeconds: 2)
         try await with(ParkingBench(retry: retry, parkAfterSeconds: 30)) { bench in
@@ -72,7 +72,7 @@ struct ParkingTests {
     }
 
     @Test(
-        "an isolated submission that Apple keeps failing is parked at its second failure, or in an outage at its first",
+        "if Apple keeps failing, an isolated submission is parked at the second failure, or in an outage at the first",
         arguments: [false, true])
     func isolatedFailure(inOutage: Bool) async throws {
         let retry = RetryDelay(initialSeconds: 0, doubtSeconds: 0)
@@ -84,7 +84,8 @@ struct ParkingTests {
         }
     }
 
-    @Test("the tries before parking are stored with the row, and recorded with the decision")
+    @Test(
+        "a parked row keeps the submission's tries, and the decision's trace lists the tries before and after parking")
     func tries() async throws {
         try await with(ParkingBench()) { bench in
             let submission = ParkingBench.submission("a")
@@ -98,7 +99,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a doubtful answer parks the submission, and is believed at the third due try")
+    @Test("a doubtful answer parks the submission, and the worker believes the answer at the third due try")
     func doubts() async throws {
         try await with(ParkingBench(retry: RetryDelay(initialSeconds: 0), parkAfterSeconds: 30)) { bench in
             bench.apple.answer(ParkingBench.empty)
@@ -123,7 +124,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a proof that needs credentials the app lacks is parked without a question to Apple")
+    @Test("if the app lacks the credentials for a proof, the worker parks the submission without a request to Apple")
     func noServerAPI() async throws {
         try await with(ParkingBench()) { bench in
             let submission = Submission(
@@ -147,7 +148,8 @@ struct ParkingTests {
         }
     }
 
-    @Test("a redelivered record keeps its first answer, even if it would be rejected or parked today")
+    @Test(
+        "a redelivered record gets its first answer again, even if the worker would now reject or park the submission")
     func answeredBefore() async throws {
         try await with(ParkingBench()) { bench in
             bench.ledger.recollect(.answered([Sample.event(1)]))
@@ -180,7 +182,8 @@ struct ParkingTests {
         }
     }
 
-    @Test("a record that killed its workers is parked as crashed for an hour without a try, even if its app is blocked")
+    @Test(
+        "the worker parks a record with three deaths as crashed for an hour without a try, even if the app is blocked")
     func setAside() async throws {
         try await with(ParkingBench()) { bench in
             bench.apple.answer(ParkingBench.genuine)
@@ -199,7 +202,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a submission beyond the parking limit is rejected as too_many_waiting, whether or not it was tried")
+    @Test("beyond the player's parking limit the worker rejects a submission as too_many_waiting, tried or untried")
     func tooManyWaiting() async throws {
         try await with(ParkingBench()) { bench in
             bench.store.fill()
@@ -213,7 +216,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a try after a failed request or after parking counts as a retry, and after a request never sent it does not")
+    @Test("a try after a failed request or after parking counts as a retry, and a try after an unsent request does not")
     func kinds() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             let retries = Shared<[Bool]>([])
@@ -229,7 +232,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a submission that fails while retries hold half of the window is parked")
+    @Test("while other retries hold half of the window, the worker parks a submission that fails")
     func retryShare() async throws {
         try await with(ParkingBench(maximumInFlight: 4, parkAfterSeconds: 30)) { bench in
             #expect(bench.parking.slots.beginRetrying() && bench.parking.slots.beginRetrying())
@@ -244,7 +247,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a submission that fails in Apple's outage is retried in memory")
+    @Test("during Apple's outage the worker retries a failing submission in memory")
     func nothingParkedInOutage() async throws {
         try await with(ParkingBench()) { bench in
             bench.outage.begin()
@@ -256,7 +259,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("the time of an outage does not count towards parking")
+    @Test("the time of Apple's outage does not count towards a submission's waiting time before parking")
     func outageIsNoWaiting() throws {
         let bench = try ParkingBench(
             retry: RetryDelay(initialSeconds: 10, maximumSeconds: 10, doubtSeconds: 0), parkAfterSeconds: 100)
@@ -282,7 +285,7 @@ struct ParkingTests {
         #expect(abs(retries.history.waitedSeconds - first - second / 2) < 1e-9)
     }
 
-    @Test("a locally refused submission counts as junk, and a granted purchase as other")
+    @Test("the traffic class of a locally refused submission is junk, and of a submission with a genuine receipt other")
     func classes() async throws {
         try await with(ParkingBench()) { bench in
             let junk = Submission(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Proven proofs on whose purchase Apple gives no answer")
+@Suite("Proven proofs whose purchase Apple's answer omits")
 struct SignedWordTests {
     private static let receipt = Submission.Proof.receipt(ParkingBench.receipt("r"))
     private static let transaction = Submission.Proof.signedTransaction("a.b.c")
@@ -54,7 +54,8 @@ struct SignedWordTests {
         return SubmissionInHand(parked: ParkingBench.leased(submission(proof), .doubt, history: history))
     }
 
-    @Test("a submission stays parked with empty_answer if Apple's answers leave out its proven receipt's purchase")
+    @Test(
+        "if Apple's answers omit a proven receipt's purchase, the submission stays parked with the detail empty_answer")
     func waits() async throws {
         try await with(Self.sandbox) { bench in
             for answer in [ParkingBench.emptyInSandbox, .refused(.nothingTold)] {
@@ -67,7 +68,7 @@ struct SignedWordTests {
         }
     }
 
-    @Test("a purchase left out of Apple's answer is granted where the App Store Server API confirms it")
+    @Test("if Apple's answer omits a proven purchase, the worker grants the purchase that the Server API confirms")
     func named() async throws {
         try await with(Self.sandboxWithAPI) { bench in
             for (offset, answer) in [ParkingBench.emptyInSandbox, .refused(.nothingTold)].enumerated() {
@@ -85,7 +86,7 @@ struct SignedWordTests {
         }
     }
 
-    @Test("a purchase in the ledger is decided although Apple's answer leaves it out")
+    @Test("if Apple's answer omits a purchase that the ledger has, the worker decides the purchase")
     func inLedger() async throws {
         try await with(Self.sandbox) { bench in
             bench.ledger.know("1000")
@@ -99,7 +100,7 @@ struct SignedWordTests {
         }
     }
 
-    @Test("a submission stays parked, and is not rejected, while Apple does not know its proven transaction")
+    @Test("while Apple does not know a proven transaction, the submission stays parked and is not rejected")
     func unknownTransaction() async throws {
         try await with(Self.sandboxWithAPI) { bench in
             for refusal: AppleAnswer.Refusal in [.unknownTransaction, .invalidTransaction] {

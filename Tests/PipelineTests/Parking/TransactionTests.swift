@@ -43,7 +43,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a bare transaction id is granted if the tokens are equal, and only then is its evidence kept")
+    @Test("only if the account tokens are equal, the worker grants a bare transaction id and keeps Apple's answer")
     func bareID() async throws {
         try await with { bench in
             bench.apple.answer(.genuine(genuine(token: "t")))
@@ -82,7 +82,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("an unproven signed transaction needs Apple's answer and the purchase's token, like a bare id")
+    @Test("for a signed transaction that is not provable, the worker asks Apple and requires the account token")
     func notProvable() async throws {
         try await with { bench in
             let content = ProofContent(
@@ -97,7 +97,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("an unknown transaction is parked at once, and rejected as transaction_not_found at the eighth try")
+    @Test("an unknown transaction is parked at the first try, and rejected as transaction_not_found at the eighth try")
     func unknown() async throws {
         try await with { bench in
             bench.apple.answer(.refused(.unknownTransaction))
@@ -118,7 +118,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("trouble between tries does not count as a doubt, and a genuine answer that comes late is granted")
+    @Test("a failure of Apple counts as no doubtful answer, and a late genuine answer still leads to a grant")
     func lateAnswer() async throws {
         try await with { bench in
             let submission = submission(.transactionID("1000"), token: "t")
@@ -135,7 +135,8 @@ struct TransactionTests {
         }
     }
 
-    @Test("refused API credentials park transactions and not receipts, and only a transaction's answer wakes them")
+    @Test(
+        "refused API credentials park transactions, not receipts; only an answer about a transaction wakes parked rows")
     func credentials() async throws {
         try await with { bench in
             bench.apple.answer(.blocked(.serverAPI))
@@ -152,7 +153,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a transaction parked for lack of credentials is woken and granted once the catalog has them")
+    @Test("once the catalog has credentials, the worker wakes and grants a transaction that was parked without them")
     func credentialsImported() async throws {
         try await with(ParkingBench.app) { bench in
             let submission = submission(.transactionID("1000"), token: "t")

@@ -5,12 +5,12 @@ import Testing
 
 @Suite("An attempt at a batch")
 struct BatchAttemptTests {
-    @Test("a task past its deadline is cancelled, and its batch does not succeed", .timeLimit(.minutes(1)))
+    @Test("at the deadline the attempt cancels its task, and returns no success", .timeLimit(.minutes(1)))
     func cancelled() async throws {
         let ended = AsyncStream<Bool>.makeStream()
         let isDone = try await blocking {
             let result = BatchAttempt.run(until: WallClock.monotonicSeconds, mayWait: { true }) {
-                // The task stands for a publication that ends only when it is cancelled.
+                // The task simulates a publication that ends only by cancellation.
                 while !Task.isCancelled { try? await Task.sleep(for: .seconds(60)) }
                 ended.continuation.yield(Task.isCancelled)
                 throw Abandoned()
@@ -24,7 +24,7 @@ struct BatchAttemptTests {
         #expect(wasCancelled == true)
     }
 
-    @Test("a task that ends before its deadline succeeds")
+    @Test("if the task ends before the deadline, the attempt returns success")
     func inTime() async throws {
         let isDone = try await blocking {
             let result = BatchAttempt.run(until: WallClock.monotonicSeconds + 60, mayWait: { true }) { nil }

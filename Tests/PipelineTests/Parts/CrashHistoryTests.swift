@@ -11,7 +11,7 @@ struct CrashHistoryTests {
         return next
     }
 
-    @Test("the fourth start without progress isolates records")
+    @Test("at the third start without progress the history limits records, and at the fourth start isolates records")
     func starts() {
         var history = CrashHistory()
         history.begin(departures: nil)
@@ -24,7 +24,7 @@ struct CrashHistoryTests {
         #expect(history.mode == .isolated(remaining: CrashHistory.isolatedRecords))
     }
 
-    @Test("if ten owners leave in order, no death is counted")
+    @Test("if ten owners leave in order, the history counts no death")
     func order() {
         var history = CrashHistory()
         for _ in 0..<10 {
@@ -35,7 +35,7 @@ struct CrashHistoryTests {
         }
     }
 
-    @Test("only enough deaths in isolation make a record poison, and other deaths and departures do not count")
+    @Test("three deaths in isolation make a record poison, and other deaths and departures do not count")
     func poison() {
         var history = CrashHistory()
         for _ in 0..<4 { history = next(history) }
@@ -79,7 +79,7 @@ struct CrashHistoryTests {
         #expect(history.suspect?.offset == 58 && history.suspect?.deaths == 1)
     }
 
-    @Test("a suspect below the database's checkpoint is no longer suspected")
+    @Test("if the database's checkpoint is beyond the suspect, the history drops the suspect")
     func acquitted() {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history.begin(departures: nil) }
@@ -96,7 +96,7 @@ struct CrashHistoryTests {
         #expect(history.suspect == nil && history.remaining == CrashHistory.isolatedRecords - 1)
     }
 
-    @Test("a departure that only the database recorded counts as no death and no start")
+    @Test("a departure that only the database recorded counts as neither a death nor a start")
     func refused() {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history = next(history, departures: 4) }
@@ -116,7 +116,7 @@ struct CrashHistoryTests {
         #expect(next(left, departures: 6).suspect?.deaths == 1)
     }
 
-    @Test("a death counts unless the database shows that the owner departed")
+    @Test("the end of an owner counts as a death, unless the database shows that the owner departed")
     func unanswered() {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history = next(history, departures: 4) }
@@ -127,7 +127,7 @@ struct CrashHistoryTests {
         #expect(next(history, departures: 3).suspect?.deaths == 1)
     }
 
-    @Test("the history is empty after the full count of isolated records has passed")
+    @Test("once all records to isolate have passed, the history is empty")
     func passed() {
         var history = CrashHistory()
         for _ in 0..<4 { history = next(history) }
@@ -140,7 +140,7 @@ struct CrashHistoryTests {
     }
 
     @Test(
-        "foreign or broken metadata reads as an empty history",
+        "the parser reads foreign or broken commit metadata as an empty history",
         arguments: [
             "", "offset by hand", "{}", #"{"v":2,"starts":9}"#, #"{"starts":9}"#, #"{"v":1,"starts":-4}"#,
             #"{"v":1,"starts":"9","left":[],"deaths":3}"#, "\u{0}",
@@ -149,7 +149,7 @@ struct CrashHistoryTests {
         #expect(CrashHistory(metadata: metadata) == CrashHistory())
     }
 
-    @Test("metadata of earlier versions is read, and written unchanged")
+    @Test("the parser reads the metadata of earlier receiptd versions, and the history writes the same metadata")
     func stored() {
         let isolated = CrashHistory(metadata: #"{"v":1,"starts":3,"left":40,"alone":57,"deaths":1,"departures":4}"#)
         #expect(isolated.starts == 3 && isolated.mode == .isolated(remaining: 40) && isolated.departures == 4)
@@ -163,7 +163,7 @@ struct CrashHistoryTests {
         #expect(isolated.metadata == #"{"v":1,"starts":3,"left":40,"alone":57,"deaths":1,"departures":4}"#)
     }
 
-    @Test("a history is unchanged by writing and reading its metadata")
+    @Test("a history that is written to metadata and read back is unchanged")
     func roundTrip() {
         var history = CrashHistory()
         for _ in 0..<4 {

@@ -24,7 +24,7 @@ struct CrashIsolationTests {
         CrashIsolation.Candidate(partition: partition ?? first, next: next, isAtEnd: isAtEnd)
     }
 
-    @Test("records are admitted without limit, and at the third start without progress only the first few")
+    @Test("at the third start without progress the worker admits only a partition's first 64 records until progress")
     func admission() {
         var isolation = CrashIsolation()
         isolation.assigned(first, metadata: "", departures: nil)
@@ -35,7 +35,7 @@ struct CrashIsolationTests {
         #expect(isolation.update() == nil && !isolation.isActive)
     }
 
-    @Test("at the fourth start without progress records of every partition are isolated")
+    @Test("at the fourth start without progress of one partition, the worker isolates the records of every partition")
     func everywhere() {
         var isolation = isolating()
         #expect(isolation.admission(to: first, awaitsProgress: true) == .isolated(pending: 64))
@@ -45,7 +45,7 @@ struct CrashIsolationTests {
         #expect(isolation.next(among: [candidate(5, of: second)], now: 0) == nil)
     }
 
-    @Test("a record begins once Kafka has stored its name, and a failed store is retried after a second")
+    @Test("an isolated record begins once Kafka has stored its offset, and a failed store is retried after a second")
     func naming() {
         var isolation = isolating()
         let action = isolation.next(among: [candidate(5)], now: 10)
@@ -68,7 +68,7 @@ struct CrashIsolationTests {
         #expect(isolation.history(of: first)?.remaining == CrashHistory.isolatedRecords - 1)
     }
 
-    @Test("a record with three deaths in isolation becomes a dead letter, and the next record is isolated")
+    @Test("after three deaths in isolation a record becomes a dead letter, and the worker isolates the next record")
     func poison() {
         let metadata = #"{"v":1,"starts":5,"left":40,"alone":7,"deaths":2}"#
         var isolation = CrashIsolation()
@@ -81,7 +81,7 @@ struct CrashIsolationTests {
         }
     }
 
-    @Test("a submission is read once more after three deaths, and becomes a dead letter after the fourth")
+    @Test("after three deaths the worker reads a submission once more, and after the fourth death writes a dead letter")
     func lastReading() {
         func owner(after metadata: String) -> CrashIsolation {
             var isolation = CrashIsolation(deathsOfDeadLetter: CrashHistory.deathsOfUnreadable)
@@ -98,13 +98,13 @@ struct CrashIsolationTests {
         #expect(third.suspectAtWork?.isPoison == true)
         var fourth = owner(after: metadata)
         #expect(fourth.next(among: [candidate(7)], now: 0) == .deadLetter(7, of: first, deaths: 4))
-        // The worker takes the next record as usual.
+        // The worker isolates the next record as usual.
         _ = fourth.next(among: [candidate(8)], now: 0)
         fourth.isolated(8, of: first)
         #expect(fourth.suspectAtWork?.isPoison == false)
     }
 
-    @Test("a waiting record is not accused once Kafka has stored this, and is accused again once it is back at work")
+    @Test("once Kafka has stored that a suspect waits or works again, the suspect's accusation ends or begins again")
     func waiting() {
         var isolation = isolating()
         #expect(isolation.metadata(ofSuspectAtWork: false) == nil)
@@ -125,7 +125,7 @@ struct CrashIsolationTests {
     }
 
     @Test(
-        "isolation ends for a partition without records, at the log's end at once, otherwise after ten seconds",
+        "if a partition has no record, isolation ends immediately at the log's end, and otherwise after ten seconds",
         arguments: [true, false])
     func idle(isAtEnd: Bool) {
         var isolation = isolating()
@@ -140,7 +140,7 @@ struct CrashIsolationTests {
         #expect(isolation.admission(to: second, awaitsProgress: true) == .unlimited)
     }
 
-    @Test("isolation ends with the last record to isolate, or with the loss of its partition")
+    @Test("isolation ends after the last record to isolate, or when the worker loses the isolated partition")
     func ends() {
         var isolation = isolating()
         var forgetting = isolation
@@ -156,7 +156,7 @@ struct CrashIsolationTests {
         #expect(isolation.metadata(of: first, hasMoved: false).isEmpty)
     }
 
-    @Test("progress empties the metadata for the next owner, unless records are left to isolate")
+    @Test("after progress the commit's metadata is empty, unless records are left to isolate")
     func told() {
         var isolation = isolating()
         isolation.assigned(second, metadata: "", departures: 0)
@@ -167,7 +167,7 @@ struct CrashIsolationTests {
         #expect(isolation.metadata(of: second, hasMoved: false).isEmpty)
     }
 
-    @Test("the database's late answer decides whether the last owner died")
+    @Test("the database's late answer decides whether the last owner's end counts as a death")
     func prepared() {
         let metadata = #"{"v":1,"starts":4,"left":40,"alone":7,"deaths":1,"departures":4}"#
         var isolation = CrashIsolation()

@@ -18,7 +18,7 @@ struct DeadLetterRecordTests {
         DeadLetterRecord.excerpt(letter, of: record, position: Sample.position(record), topic: "dead")
     }
 
-    @Test("a dead letter keeps key, value and headers, followed by the reason and the record's position")
+    @Test("a dead letter keeps the record's key, value and headers, and adds the reason and the record's position")
     func whole() {
         let record = Sample.record(offset: 9, key: [0xFF], value: [0, 1], headers: [header, header])
         let made = DeadLetterRecord.make(letter, of: record, position: Sample.position(record), topic: "dead")
@@ -42,7 +42,7 @@ struct DeadLetterRecordTests {
         #expect(made.key == nil)
     }
 
-    @Test("an excerpt holds the first 64 KiB of the value, its length and its SHA-256")
+    @Test("an excerpt has the first 64 KiB of the value, and the whole value's length and SHA-256")
     func excerpt() {
         let value = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
         let made = excerpt(Sample.record(key: [1], value: value, headers: [header]))
@@ -57,7 +57,7 @@ struct DeadLetterRecordTests {
         #expect(made.headers.first == header)
     }
 
-    @Test("an excerpt drops a key or headers that are too large themselves")
+    @Test("an excerpt omits a key that is too large, and omits headers that are too large")
     func largeParts() {
         let large = [UInt8](repeating: 7, count: 70_000)
         let largeKey = excerpt(Sample.record(key: large, value: [1], headers: [header]))

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Detection of records deleted before they were read")
+@Suite("Detection of unread records that Kafka deleted")
 struct DeletedUnreadTests {
     private func line(_ message: String, level: Int32 = 4, facility: String = "OFFSET") -> KafkaLogLine {
         KafkaLogLine(level: level, facility: facility, message: message)
     }
 
-    @Test("a gap in which librdkafka reset the offset counts as deleted records")
+    @Test("after librdkafka resets the offset, the worker counts the skipped offsets as deleted records")
     func reset() {
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [10], earliest: nil) == 10...49)
         // Offsets 10 and 11 are transaction markers before the deleted records.
@@ -21,7 +21,8 @@ struct DeletedUnreadTests {
         #expect(DeletedUnread.lost(from: 10, to: 12, resets: [20], earliest: -1) == nil)
     }
 
-    @Test("a gap in which the log begins counts as deleted records; compaction and transaction markers do not")
+    @Test(
+        "the worker counts offsets before the log's start as deleted, but no gap by compaction or transaction markers")
     func earliest() {
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [], earliest: 50) == 10...49)
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [], earliest: 48) == 10...47)
@@ -32,7 +33,7 @@ struct DeletedUnreadTests {
         #expect(DeletedUnread.lost(from: 10, to: 11, resets: [], earliest: 30) == nil)
     }
 
-    @Test("deleted records are reported with their count, offsets and time")
+    @Test("the worker reports deleted records as an incident with count, offsets and time")
     func told() {
         let metrics = ReceiptdMetrics(version: "test")
         LostRecords(partition: TopicPartition(topic: "t", partition: 3), first: 60, last: 499)
@@ -45,7 +46,7 @@ struct DeletedUnreadTests {
         #expect(told.contains(#"receiptd_incident_timestamp_seconds{kind="crashed"} 0"#))
     }
 
-    @Test("librdkafka's line about an offset reset is parsed for partition and offset, and logged")
+    @Test("the parser reads partition and offset from librdkafka's line about an offset reset, and the line is logged")
     func lines() {
         let place = KafkaError.Place(
             topicPartition: TopicPartition(topic: "receipt-submissions", partition: 3), offset: 500)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Delivery count")
 struct DeliveryCountTests {
-    @Test("the count ends once all deliveries have ended, with the errors of the failed deliveries")
+    @Test("once all deliveries have ended, `failures` returns the errors of the failed deliveries")
     func failures() async {
         let count = DeliveryCount(expected: 3)
         count.ended(2, .sample(29))
@@ -15,7 +15,7 @@ struct DeliveryCountTests {
         #expect(failures.mapValues(\.code) == [1: 10, 2: 29])
     }
 
-    @Test("reports from many threads are all counted while a task waits for them")
+    @Test("while a task waits, the count misses no delivery that eight tasks report concurrently")
     func concurrent() async {
         for _ in 0..<500 {
             let count = DeliveryCount(expected: 8)
@@ -27,7 +27,7 @@ struct DeliveryCountTests {
         }
     }
 
-    @Test("the pauses between tries double up to the maximum")
+    @Test("the publisher's pauses between tries double up to the maximum")
     func backoff() {
         var backoff = PublishBackoff()
         let pauses = (0..<8).map { _ in backoff.next() }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Inbox")
 struct InboxTests {
-    @Test("each message is read once, in order")
+    @Test("the inbox returns each message once, in the order of posting")
     func order() {
         let inbox = Inbox()
         let items = (0..<5).map { Sample.inFlight(offset: $0) }
@@ -20,7 +20,7 @@ struct InboxTests {
         #expect(inbox.take().isEmpty)
     }
 
-    @Test("a waiting reader is woken, and no message is lost among many writers")
+    @Test("the inbox wakes a waiting reader, and loses no message of four concurrent writers")
     func concurrent() async throws {
         let inbox = Inbox()
         async let taken = blocking {

@@ -19,7 +19,7 @@ struct IntakeGateTests {
         return gate
     }
 
-    @Test("a full window stops polling for a second, then pauses partitions, and resumes at half")
+    @Test("if the window is full, the gate stops polling for a second, then pauses partitions, and resumes at half")
     func full() {
         var gate = gate()
         for offset in 0..<4 {
@@ -44,7 +44,8 @@ struct IntakeGateTests {
         #expect(!gate.isPaused && gate.turn(now: 3) == .poll)
     }
 
-    @Test("a window that was full for less than a second resumes at once, and its next full second counts anew")
+    @Test(
+        "if the window is full for under a second, the gate polls again, and the next full window waits a whole second")
     func brief() {
         var gate = gate(1)
         _ = gate.take(record(0), .unlimited)
@@ -56,7 +57,7 @@ struct IntakeGateTests {
         #expect(gate.turn(now: 2.4) == .wait)
     }
 
-    @Test("a partition without a fetched record is not paused, and its first record waits outside the window")
+    @Test("the gate does not pause a partition before its first record, and this record waits outside the full window")
     func late() {
         var gate = gate(2)
         _ = gate.take(record(0), .unlimited)
@@ -75,7 +76,7 @@ struct IntakeGateTests {
         #expect(gate.next(of: second) == 8)
     }
 
-    @Test("if more records wait outside the window than places are free, the other partitions stay paused")
+    @Test("if two records wait outside the window and one place is free, the gate resumes only one partition")
     func places() {
         var gate = gate(1)
         gate.paused([])
@@ -91,7 +92,8 @@ struct IntakeGateTests {
         #expect(gate.resume().count == 1)
     }
 
-    @Test("no record begins until its partition is prepared and its start is committed, in either order")
+    @Test(
+        "the gate admits no record until the partition is prepared and the owner's start is committed, in either order")
     func prerequisites() {
         for order in [[IntakeGate.Prerequisite.preparation, .startCommit], [.startCommit, .preparation]] {
             var gate = gate(waitingFor: [.preparation, .startCommit])
@@ -112,7 +114,7 @@ struct IntakeGateTests {
         }
     }
 
-    @Test("a closing partition begins no record, and its waiting records free their places")
+    @Test("the gate admits no record of a closing partition, and the partition's pending records free their places")
     func closed() {
         var gate = gate(waitingFor: [.preparation])
         _ = gate.take(record(0), .unlimited)
@@ -126,7 +128,7 @@ struct IntakeGateTests {
         #expect(taken == .unassigned && gate.records == 0)
     }
 
-    @Test("with a limit of two, later records wait and their partition is paused until there is progress")
+    @Test("with a limit of two, the gate keeps later records pending and pauses the partition until progress")
     func few() {
         var gate = gate(100)
         for offset in 0..<3 {
@@ -149,7 +151,7 @@ struct IntakeGateTests {
         #expect(gate.pausable == [first])
     }
 
-    @Test("if all partitions are paused, a partition with a backlog resumes together with the other partitions")
+    @Test("while the gate has paused all partitions, a backlogged partition resumes only with the other partitions")
     func together() {
         var gate = gate(1)
         _ = gate.take(record(0), .isolated(pending: 0))
@@ -162,7 +164,7 @@ struct IntakeGateTests {
         #expect(gate.resume() == [first])
     }
 
-    @Test("in isolation a record begins only when it is admitted alone")
+    @Test("in isolation the gate keeps all records pending until the isolation admits a single record")
     func isolated() {
         var gate = gate()
         for offset in 0..<2 {
@@ -176,7 +178,7 @@ struct IntakeGateTests {
         #expect(gate.admitPending(of: first, .isolated(pending: 2)).isEmpty)
     }
 
-    @Test("the gate asks librdkafka once per record to continue fetching, and not for a paused partition")
+    @Test("the gate asks librdkafka once per record to fetch the next record, and never for a paused partition")
     func starving() {
         var gate = gate()
         #expect(gate.takeStarving().isEmpty)

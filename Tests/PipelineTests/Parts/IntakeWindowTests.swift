@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Intake window")
 struct IntakeWindowTests {
-    @Test("the window is full at its maximum of records and resumes at half of it")
+    @Test("the window is full at its maximum of records, and the intake resumes at half of the maximum")
     func records() {
         var window = IntakeWindow(maximumRecords: 10)
         for _ in 0..<9 { window.admit(bytes: 1) }
@@ -19,7 +19,7 @@ struct IntakeWindowTests {
         #expect(window.mayResume(beside: WorkSlots.Places()))
     }
 
-    @Test("retrying records do not count for resuming: the window resumes when half of the other places are free")
+    @Test("the intake resumes once half of the places that retrying records do not hold are free")
     func beside() {
         var window = IntakeWindow(maximumRecords: 40)
         for _ in 0..<40 { window.admit(bytes: 1) }
@@ -29,7 +29,7 @@ struct IntakeWindowTests {
         #expect(window.mayResume(beside: WorkSlots.Places(records: 20, bytes: 20)))
     }
 
-    @Test("the window is full at its maximum of bytes, and one record may exceed it")
+    @Test("the window is full at its maximum of bytes, and a single record may exceed the maximum")
     func bytes() {
         var window = IntakeWindow(maximumRecords: 10)
         window.admit(bytes: IntakeWindow.maximumBytes - 1)
@@ -43,7 +43,7 @@ struct IntakeWindowTests {
         #expect((window.records, window.bytes) == (0, 0))
     }
 
-    @Test("a window of one record resumes when it is empty")
+    @Test("with a window of one record, the intake resumes when the window is empty")
     func one() {
         var window = IntakeWindow(maximumRecords: 1)
         window.admit(bytes: 1)
@@ -53,7 +53,7 @@ struct IntakeWindowTests {
         #expect(window.mayResume(beside: WorkSlots.Places()))
     }
 
-    @Test("a record's weight is its key, value and headers, with a fixed weight for each header")
+    @Test("a record's size in the window is the size of key, value and headers, plus a fixed size per header")
     func weight() {
         let plain = Sample.inFlight(record: Sample.record(value: [1, 2, 3]))
         #expect(plain.admitted.byteCount == 3)

@@ -9,14 +9,15 @@ struct IsolationTurnTests {
     private let notifications = IsolationTurn.Member.topic("notifications")
     private let accounts = IsolationTurn.Member.topic("accounts")
 
-    @Test("members work side by side while no member isolates a record")
+    @Test("the topics' loops work side by side while no loop isolates a record")
     func together() {
         let turn = IsolationTurn()
         #expect(turn.begin(notifications) && turn.begin(accounts))
         #expect(!turn.isWanted(byOthersThan: .submissions))
     }
 
-    @Test("a member's turn comes once the other members' work has ended, and no work begins until then")
+    @Test(
+        "a loop gets the turn once the other loops' work has ended, and no other loop begins work until the turn ends")
     func exclusive() {
         let turn = IsolationTurn()
         #expect(turn.begin(accounts))
@@ -31,7 +32,7 @@ struct IsolationTurnTests {
         #expect(turn.begin(.submissions) && turn.begin(accounts))
     }
 
-    @Test("the member that asked first has the turn first, and a member that asks again is last")
+    @Test("the loops get the turn in the order of their requests, and a loop that requests the turn again is last")
     func firstComeFirstServed() {
         let turn = IsolationTurn()
         #expect(turn.take(.submissions), "its own work is no obstacle")
@@ -45,7 +46,7 @@ struct IsolationTurnTests {
         #expect(!turn.take(notifications) && turn.take(.submissions))
     }
 
-    @Test("a member that gives up its request for the turn does not block the other members")
+    @Test("a loop that withdraws its request for the turn does not block the other loops")
     func givesUp() {
         let gauge = Gauge()
         let turn = IsolationTurn(gauge: gauge)

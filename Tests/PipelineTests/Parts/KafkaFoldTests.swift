@@ -15,7 +15,7 @@ struct KafkaFoldTests {
         sayings.allSatisfy { if case .debug = $0 { true } else { false } }
     }
 
-    @Test("trouble is logged at its start, once a minute while it lasts, and once when all clients have answers again")
+    @Test("trouble with Kafka is logged at its start, once a minute, and once when all clients have answers again")
     func folded() {
         var fold = KafkaFold()
         let refused = KafkaTrouble(kind: .transport, broker: "b:1", words: "refused")
@@ -32,14 +32,14 @@ struct KafkaFoldTests {
         #expect(fold.hear(fail("refused"), from: 2, now: 160) == [.trouble(refused, secondsSince: 60)])
         #expect(isDebug(fold.hear(fail("refused"), from: 1, now: 219)))
         #expect(fold.trouble == refused)
-        // A broker answers one client, and then the other.
+        // A broker answers client 1, and then client 2.
         #expect(isDebug(fold.hear(answer, from: 1, now: 230)))
         #expect(fold.hear(answer, from: 2, now: 231) == [.debug(answer), .recovered(seconds: 131)])
         #expect(fold.trouble == nil)
         #expect(fold.hear(fail("refused"), from: 1, now: 232) == [.trouble(refused, secondsSince: 0)])
     }
 
-    @Test("closing a client ends its trouble, and other clients' trouble lasts until each is answered or closed")
+    @Test("closing a Kafka client ends the client's trouble; another client's trouble lasts until an answer or a close")
     func closed() {
         var fold = KafkaFold()
         let (first, second) = (fold.join(), fold.join())
@@ -55,7 +55,7 @@ struct KafkaFoldTests {
         #expect(fold.hear(fail("refused"), from: fold.join(), now: 50) == [.trouble(refused, secondsSince: 0)])
     }
 
-    @Test("a recovery that the process logs itself is not logged again for librdkafka")
+    @Test("if the process's own log already reports the recovery, librdkafka's recovery is not logged")
     func backOnce() {
         for (before, after) in [((0, 0), (1, 0)), ((1, 0), (1, 1)), ((3, 3), (4, 4))] {
             var fold = KafkaFold()
@@ -77,12 +77,12 @@ struct KafkaFoldTests {
         #expect(fold.hear(line(0), from: 1, now: 0) == [.other(line(0), leftOut: 0)])
         for number in 1..<40 { #expect(isDebug(fold.hear(line(number), from: 1, now: Double(number)))) }
         #expect(fold.hear(line(7), from: 2, now: 60) == [.other(line(7), leftOut: 39)])
-        // A line with other words is logged at once.
+        // A line with other words is logged immediately.
         let other = KafkaLogLine(level: 3, facility: "ERROR", message: "topic [1]: not leader", code: 6)
         #expect(fold.hear(other, from: 1, now: 61) == [.other(other, leftOut: 0)])
     }
 
-    @Test("a refused password is logged at once, and the disconnect after it does not replace this line")
+    @Test("a refused password is logged immediately, and the following disconnect does not replace the password's line")
     func telling() {
         var fold = KafkaFold()
         _ = fold.hear(fail("Disconnected"), from: 1, now: 0)
@@ -93,7 +93,7 @@ struct KafkaFoldTests {
         #expect(fold.trouble == password)
     }
 
-    @Test("other errors of librdkafka are logged, and its notices are not")
+    @Test("other errors of librdkafka are logged, and librdkafka's warnings become debug lines")
     func others() {
         var fold = KafkaFold()
         let fatal = KafkaLogLine(level: 2, facility: "ERROR", message: "_FATAL (-150): fenced", code: -150)

@@ -65,7 +65,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("a proven transaction is settled from its own payload, without a question to Apple")
+    @Test("the worker decides a proven signed transaction by the transaction's payload, without a request to Apple")
     func signedTransaction() async throws {
         try await with { bench in
             let submission = submission("t")
@@ -83,7 +83,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("a signed transaction that is not provable is parked without a question to Apple if credentials are missing")
+    @Test("without credentials the worker parks a signed transaction that is not provable, and sends Apple no request")
     func notProvable() async throws {
         try await with { bench in
             let submission = submission("t")
@@ -95,7 +95,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("a proven receipt that Apple refuses as malformed or unauthentic is parked as trouble")
+    @Test("if Apple refuses a proven receipt as malformed or unauthentic, the worker parks the submission")
     func provenAndRefused() async throws {
         for refusal: AppleAnswer.Refusal in [.malformed, .unauthentic] {
             try await with { bench in
@@ -110,8 +110,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test(
-        "under local verification a proven receipt is decided without Apple, and the worker asks about other receipts")
+    @Test("under local verification the worker decides proven receipts alone, and asks Apple about other receipts")
     func localVerification() async throws {
         try await with { bench in
             var app = ParkingBench.app
@@ -128,7 +127,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("a proven receipt whose purchases the ledger has stored is decided without Apple")
+    @Test("if the ledger has a proven receipt's purchases, the worker decides without a request to Apple")
     func recall() async throws {
         try await with { bench in
             let submission = ParkingBench.submission("r")
@@ -144,7 +143,8 @@ struct LocalProofTests {
         }
     }
 
-    @Test("a proven signature from the future shows that the host's clock is slow, and an unproven signature does not")
+    @Test(
+        "a proven signature from the future shows that the host's clock is behind, and an unproven signature does not")
     func futureProof() async throws {
         try await with { bench in
             var future = Self.content
@@ -162,7 +162,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("Apple's answer is kept if the proof is not proven, or if the answer has more purchases than the proof")
+    @Test("the worker keeps Apple's answer if the proof is not provable, or has fewer purchases than the answer")
     func remembered() async throws {
         try await with { bench in
             let more = StorePurchase(
@@ -189,7 +189,7 @@ struct LocalProofTests {
     }
 
     @Test(
-        "if several players send transaction ids, an app without credentials counts as misconfigured; one is not enough"
+        "an app without credentials counts as misconfigured once several players, not only one, send transaction ids"
     )
     func missingCredentials() async throws {
         try await with { bench in

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("One line a minute")
+@Suite("At most one log line a minute for each kind of note")
 struct MinuteNotesTests {
-    @Test("the first note of a kind is logged at once, and later notes after a minute with their count")
+    @Test("the first note of a kind is logged immediately, and the later notes after a minute with their count")
     func folds() {
         var notes = MinuteNotes()
         #expect(notes.note("a", now: 0) == MinuteNotes.Line(kind: "a", count: 1))
@@ -14,7 +14,7 @@ struct MinuteNotesTests {
         #expect(notes.note("a", now: 61) == nil)
     }
 
-    @Test("notes of kinds beyond the bound are not logged")
+    @Test("beyond the maximum number of kinds, a note of a new kind is not logged")
     func bounded() {
         var notes = MinuteNotes()
         for kind in 0..<MinuteNotes.maximumKinds { #expect(notes.note("\(kind)", now: 0) != nil) }

@@ -5,13 +5,13 @@ import Testing
 
 @Suite("Offset tracker")
 struct OffsetTrackerTests {
-    @Test("no offset is committable before a record was admitted")
+    @Test("before the first admitted record the tracker has no committable offset")
     func empty() {
         #expect(OffsetTracker().committable == nil)
         #expect(OffsetTracker().count == 0)
     }
 
-    @Test("the contiguous prefix of finished records is committable, whichever records finish behind it")
+    @Test("the committable offset is the first unfinished record's offset, although later records are finished")
     func prefix() {
         var tracker = OffsetTracker()
         for offset in Int64(10)...14 { tracker.admit(offset) }
@@ -29,7 +29,7 @@ struct OffsetTrackerTests {
         #expect(tracker.count == 0)
     }
 
-    @Test("a gap between admitted offsets does not stop the committable prefix")
+    @Test("a gap between admitted offsets does not stop the committable offset")
     func gaps() {
         var tracker = OffsetTracker()
         for offset: Int64 in [3, 7, 100] { tracker.admit(offset) }
@@ -41,7 +41,7 @@ struct OffsetTrackerTests {
         #expect(tracker.committable == 101)
     }
 
-    @Test("finishing an offset that was never admitted, or finishing it twice, changes nothing")
+    @Test("finishing an offset twice, or an offset that was never admitted, changes nothing")
     func unknown() {
         var tracker = OffsetTracker()
         tracker.finish(5)
@@ -55,7 +55,7 @@ struct OffsetTrackerTests {
         #expect(tracker.unfinishedCount == 1)
     }
 
-    @Test("in random schedules the committable offset equals a naive model's")
+    @Test("in random schedules the committable offset equals the committable offset of a naive model")
     func model() {
         let seed = freshSeed()
         var random = SeededRandom(seed: seed)
@@ -84,7 +84,7 @@ struct OffsetTrackerTests {
         }
     }
 
-    @Test("once a blocking first record is finished, all finished records behind it are committable and released")
+    @Test("once the first record is finished, all finished records behind it are committable, and leave memory")
     func headBlocks() {
         var tracker = OffsetTracker()
         for offset in Int64(0)..<50_000 { tracker.admit(offset) }

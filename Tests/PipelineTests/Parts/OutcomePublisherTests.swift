@@ -30,7 +30,7 @@ struct OutcomePublisherTests {
         var settings = PipelineBench.settings(cluster)
         for (name, value) in properties { settings.producerProperties[name] = value }
         let log = log
-        // The clock stands still. The number of warnings therefore does not depend on the machine's speed.
+        // The clock does not advance. The number of warnings therefore does not depend on the machine's speed.
         return try OutcomePublisher(
             settings: settings, health: health, logger: Logger(label: "test") { _ in log }, now: { 0 })
     }
@@ -68,7 +68,7 @@ struct OutcomePublisherTests {
         try await read(Sample.outcomes).map { $0.text.replacing(" ", with: "") }
     }
 
-    @Test("a death while a suspect's answer waits for its acknowledgement does not count against the suspect")
+    @Test("the publisher withdraws a suspect's accusation once, before the publisher sends the suspect's events")
     func answersOfSuspects() async throws {
         let publisher = try publisher()
         let changes = AsyncStream<Bool>.makeStream()
@@ -86,7 +86,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("events are retried in order until the broker stores them")
+    @Test("the publisher retries events that the broker refuses, in order, until the broker stores the events")
     func retried() async throws {
         let publisher = try publisher()
         // librdkafka does not retry after TOPIC_AUTHORIZATION_FAILED.
@@ -104,7 +104,7 @@ struct OutcomePublisherTests {
     }
 
     @Test(
-        "while Kafka refuses a publication the process is not ready, and says why", .timeLimit(.minutes(1)),
+        "while Kafka refuses an event, the process is not ready, and health names the cause", .timeLimit(.minutes(1)),
         arguments: [
             (Int32(32), "this host's clock is wrong"), (29, "Kafka does not allow writing to it"),
         ])
@@ -127,7 +127,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("the publisher replaces an idempotent producer that met a fatal error, and publishes all events")
+    @Test("after a fatal error the publisher replaces its idempotent producer, and publishes all events")
     func replaced() async throws {
         let publisher = try publisher(["enable.idempotence": "true"])
         try await publisher.publish([Sample.event(0)], traceparent: nil)
@@ -145,7 +145,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("an event that the topic refuses as too large is retried until the topic accepts it")
+    @Test("if the topic refuses an event as too large, the publisher retries until the topic accepts the event")
     func tooLarge() async throws {
         let publisher = try publisher()
         cluster.pushRequestErrors(apiKey: Self.produce, [10, 10])
@@ -155,7 +155,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("an outbox event that is too large is not acknowledged, and the other events are published")
+    @Test("the publisher leaves an outbox event that is too large unacknowledged, and publishes the other events")
     func sweep() async throws {
         let publisher = try publisher(["message.max.bytes": "2000"])
         let events = (0..<6).map { Sample.event($0, bytes: $0 == 2 ? 4000 : 0) }
@@ -165,7 +165,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("outbox events are retried in order after a refusal")
+    @Test("after a refusal by the broker the publisher retries outbox events in order")
     func sweepRetried() async throws {
         let publisher = try publisher()
         cluster.pushRequestErrors(apiKey: Self.produce, [29])
@@ -177,7 +177,8 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("outbox events that are too large only together are sent one by one, and none counts as too large")
+    @Test(
+        "if outbox events are too large only together, the publisher sends each event alone and logs none as too large")
     func sweepTooLargeTogether() async throws {
         let publisher = try publisher(["linger.ms": "100"])
         // The broker refuses all records of one request.
@@ -190,7 +191,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("events that are too large only together are sent one by one, in order")
+    @Test("if events are too large only together, the publisher sends each event alone, in order")
     func tooLargeTogether() async throws {
         let publisher = try publisher(["linger.ms": "100"])
         cluster.pushRequestErrors(apiKey: Self.produce, [10])
@@ -200,7 +201,8 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("a dead letter that is too large is published as an excerpt; after another refusal it is retried whole")
+    @Test(
+        "the publisher sends an excerpt of a dead letter that is too large, and after other refusals the whole letter")
     func deadLetter() async throws {
         let publisher = try publisher(["message.max.bytes": "200000"])
         let record = Sample.record(key: [1], value: [UInt8](repeating: 1, count: 300_000))
@@ -220,7 +222,7 @@ struct OutcomePublisherTests {
     }
 
     @Test(
-        "a cancelled task gives up its dead letter, unless the dead letter must be published even then",
+        "a cancelled task gives up its dead letter, unless the caller requires publication despite cancellation",
         .timeLimit(.minutes(1)))
     func cancelledLetter() async throws {
         let publisher = try publisher()
@@ -250,7 +252,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("closing the publisher abandons events that still cannot be published")
+    @Test("a closing publisher abandons the events that Kafka refuses, and a closed publisher accepts no event")
     func closing() async throws {
         let publisher = try publisher()
         cluster.pushRequestErrors(apiKey: Self.produce, Array(repeating: 29, count: 100))

@@ -48,18 +48,18 @@ struct PartitionProgressTests {
         return progress.endCheckpoint(write, partition: 0, CheckpointResult(history: history))
     }
 
-    @Test("a partition starts at the lower offset, or at the first record if the checkpoint is of an earlier topic")
+    @Test("a partition starts at the lower of commit and checkpoint, or at the log's start without a valid checkpoint")
     func start() {
         func start(_ committed: Int64, _ row: Int64?, _ log: (low: Int64, high: Int64)?) -> Int64 {
             PartitionProgress.start(committed: committed, row: .some(row.map { Self.row($0) }), log: log)
         }
         #expect(start(40, 30, (0, 50)) == 30 && start(40, 50, (0, 50)) == 40 && start(40, nil, (3, 50)) == 3)
         #expect(start(40, 1000, (2, 50)) == 2 && start(40, 1000, nil) == 40)
-        // Kafka's offset is of the earlier topic too, so the broker itself starts at the first record.
+        // Kafka's offset belongs to the earlier topic too, so the broker itself starts at the first record.
         #expect(start(900, 1000, (0, 50)) == 900)
     }
 
-    @Test("an offset is committed once its records are finished and checkpointed, and only once")
+    @Test("an offset is due for one commit once all records before the offset are finished and checkpointed")
     func checkpointed() throws {
         var progress = Self.agreed(at: 5)
         #expect(progress.due == nil)
@@ -82,7 +82,7 @@ struct PartitionProgressTests {
         #expect(progress.due == nil && isNoneDue(progress))
     }
 
-    @Test("if Kafka has no offset, another owner's checkpoint row makes no offset committable")
+    @Test("if Kafka has no offset, a checkpoint row of another owner makes no offset committable")
     func foreignRow() throws {
         // An operator recreated the topic. Kafka has no offset of the group, and the row is from the deleted topic.
         var progress = PartitionProgress(start: 0, committed: nil, row: .some(Self.row(30)), writer: 9)
@@ -96,7 +96,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 10)
     }
 
-    @Test("a checkpoint row that went back restarts the partition, whether a write or a read of the row finds this")
+    @Test("if a write or a read finds that the checkpoint row went back, the partition restarts")
     func fellBack() throws {
         var progress = Self.agreed(at: 5)
         #expect(finish(5..<9, of: &progress) == nil)
@@ -116,7 +116,7 @@ struct PartitionProgressTests {
         #expect(result8 == .databaseFellBack)
     }
 
-    @Test("decisions of two database histories, or a checkpoint in a later history, restart the partition")
+    @Test("the partition restarts if decisions, or a decision and its checkpoint, belong to two database histories")
     func histories() throws {
         var progress = Self.agreed(at: 0)
         #expect(finish(0..<2, of: &progress, in: Self.first) == nil)
@@ -125,7 +125,7 @@ struct PartitionProgressTests {
         #expect(try checkpoint(&progress, in: Self.second) == .otherHistory)
     }
 
-    @Test("a new database history between two checkpoints, without an unfinished decision, restarts no partition")
+    @Test("a new database history restarts no partition if all decisions of the earlier history are checkpointed")
     func quietRestart() throws {
         var progress = Self.agreed(at: 0)
         #expect(finish(0..<2, of: &progress, in: Self.first) == nil)
@@ -138,7 +138,7 @@ struct PartitionProgressTests {
         #expect(progress.committable == 3)
     }
 
-    @Test("after a checkpoint without an answer its decisions still count, and the owner recognises its own row later")
+    @Test("if a checkpoint's answer is lost, the owner writes the checkpoint again, and recognises its own row")
     func lostAnswer() throws {
         var progress = Self.agreed(at: 0)
         #expect(finish(0..<2, of: &progress, in: Self.first) == nil)
@@ -157,7 +157,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 2)
     }
 
-    @Test("a late write of the previous owner is accepted, and a third worker's write restarts the partition")
+    @Test("the owner accepts a late checkpoint of the previous owner, and restarts after a third worker's checkpoint")
     func otherWriters() throws {
         var progress = Self.agreed(at: 5)
         #expect(finish(5..<6, of: &progress) == nil)
@@ -172,7 +172,7 @@ struct PartitionProgressTests {
         #expect(result13 == .otherOwner)
     }
 
-    @Test("a read of the row that began before the last checkpoint has no effect")
+    @Test("a read of the checkpoint row that began before the last checkpoint has no effect")
     func outdatedLook() throws {
         var progress = Self.agreed(at: 5)
         let asked = try #require(progress.verifiableRow)
@@ -182,7 +182,7 @@ struct PartitionProgressTests {
         #expect(result14 == nil)
     }
 
-    @Test("a late checkpoint below Kafka's offset restarts the partition, unless the group has no offset")
+    @Test("if a checkpoint read late is below Kafka's offset, the partition restarts, unless the group has no offset")
     func late() {
         var progress = PartitionProgress(start: 5, committed: CommitMark(offset: 5), row: nil, writer: 9)
         #expect(!progress.isRowKnown && isNoneDue(progress))
@@ -199,7 +199,7 @@ struct PartitionProgressTests {
         #expect(result17 == nil)
     }
 
-    @Test("the position never passes an unfinished record")
+    @Test("the position does not pass an unfinished record, although a later record is finished")
     func abandoned() throws {
         var progress = Self.agreed(at: 1)
         progress.admit(1)
@@ -209,7 +209,7 @@ struct PartitionProgressTests {
         #expect(progress.position == 1)
     }
 
-    @Test("after offsets fall back, nothing is committed until the earlier epoch's records are finished")
+    @Test("after an offset reset, no offset is committed until the earlier epoch's records are finished")
     func epochs() throws {
         var progress = Self.agreed(at: 100)
         for offset in Int64(100)..<103 { progress.admit(offset) }
@@ -232,7 +232,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 1)
     }
 
-    @Test("a checkpoint of an earlier epoch does not count for the next epoch")
+    @Test("a checkpoint of an earlier epoch makes no offset of the next epoch committable")
     func checkpointOfEarlierEpoch() throws {
         var progress = Self.agreed(at: 100)
         #expect(finish(100..<103, of: &progress) == nil)
@@ -247,7 +247,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 2)
     }
 
-    @Test("an offset in flight in two epochs counts as two records")
+    @Test("if one offset is in flight in two epochs, the position waits for both records")
     func sameOffset() {
         var progress = Self.agreed(at: 7)
         progress.admit(7)
@@ -262,7 +262,7 @@ struct PartitionProgressTests {
         #expect(progress.position == 8)
     }
 
-    @Test("offsets up to the highest decided offset may be redelivered, and after a new epoch further offsets too")
+    @Test("offsets up to the highest decided offset may be redelivered, and in a new epoch also all admitted offsets")
     func redelivery() {
         let partition = AssignedPartition(assignment: 1, progress: Self.agreed(at: 5))
         partition.prepared(highestDecided: 10)

@@ -45,7 +45,7 @@ struct PartitionSimulation {
         var next: Int
         var checkpoint: (write: CheckpointWrite, decidedIn: DatabaseHistory?)?
         var commitUnderWay: CommitMark?
-        /// Whether the owner told its records to give up. From then on the owner writes no decision to the database.
+        /// Whether the owner has abandoned its records. From then on the owner writes no decision to the database.
         var isLeaving = false
     }
 

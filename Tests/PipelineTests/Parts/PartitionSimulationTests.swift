@@ -6,7 +6,7 @@ import Testing
 @Suite("Simulated life of a partition")
 struct PartitionSimulationTests {
     @Test(
-        "despite simulated crashes and zombies every record is decided in its player's order, and committed only then"
+        "despite simulated crashes and zombies, every record is decided in its player's order before its commit"
     )
     func randomSchedules() {
         simulate { seed in
@@ -15,7 +15,7 @@ struct PartitionSimulationTests {
         }
     }
 
-    @Test("simulated database restores and fail-overs with old sessions alive leave every record decided")
+    @Test("despite simulated restores and fail-overs with surviving old sessions, every record is decided in the end")
     func troubledDatabases() {
         simulate { seed in
             var simulation = PartitionSimulation(seed: seed, isDatabaseTroubled: true)
@@ -24,7 +24,7 @@ struct PartitionSimulationTests {
     }
 
     @Test(
-        "simulated deaths let each killing record be isolated and set aside after few deaths, and every schedule ends"
+        "in simulated crashes every record is finished, and a record that kills workers is set aside after few deaths"
     )
     func crashes() {
         simulate(schedules: 200) { seed in
@@ -33,7 +33,7 @@ struct PartitionSimulationTests {
         }
     }
 
-    @Test("simulated intake begins every record once, in order, and never exceeds the window")
+    @Test("in simulated intake every record begins once, in order, and the records never exceed the window")
     func intake() {
         simulate { seed in
             var simulation = IntakeSimulation(seed: seed)

@@ -25,7 +25,7 @@ struct PlayerLanesTests {
         #expect(lanes.isEmpty)
     }
 
-    @Test("players do not wait for one another")
+    @Test("a player's submission does not wait for another player's submission")
     func independent() async {
         let lanes = PlayerLanes()
         let first = lanes.enter("one")
@@ -37,7 +37,7 @@ struct PlayerLanesTests {
         #expect(lanes.isEmpty)
     }
 
-    @Test("a cancelled ticket stops waiting, and the ticket behind it still waits for the first")
+    @Test("a cancelled second ticket stops waiting, and the third ticket still waits for the first ticket")
     func cancelled() async {
         let lanes = PlayerLanes()
         let first = lanes.enter("player")
@@ -61,7 +61,7 @@ struct PlayerLanesTests {
         #expect(lanes.isEmpty)
     }
 
-    @Test("a ticket cancelled before it waits does not wait")
+    @Test("a ticket that is cancelled before its wait does not wait")
     func cancelledBefore() async {
         let lanes = PlayerLanes()
         let first = lanes.enter("player")
@@ -77,7 +77,7 @@ struct PlayerLanesTests {
         #expect(lanes.isEmpty)
     }
 
-    @Test("a submission that leaves without having waited, or leaves twice, keeps the lane in order")
+    @Test("if a submission leaves its lane without a wait, or twice, the other turns come in order")
     func leaving() async {
         let lanes = PlayerLanes()
         let tickets = (0..<4).map { _ in lanes.enter("player") }
@@ -99,7 +99,7 @@ struct PlayerLanesTests {
         let isLocal: Bool
     }
 
-    @Test("in random schedules a player's turns come one at a time and in order, and no wake-up is lost")
+    @Test("in random schedules a player's turns come one at a time, in order, and no waiting submission is forgotten")
     func random() async {
         let seed = freshSeed()
         var random = SeededRandom(seed: seed)

@@ -10,7 +10,7 @@ struct PublishedOwnersTests {
         PublishedClaim("1000", of: player, in: "com.example.game", published: transaction)
     }
 
-    @Test("the latest owner counts, with the owner's earliest event, in whatever order the partitions are read")
+    @Test("of published grants the latest owner counts, with the owner's earliest event, in any order of reading")
     func latest() {
         let events: [(claim: PublishedClaim, at: Int64)] = [
             (claim("1000", "first"), 10), (claim("1001", "first"), 20), (claim("1002", "second"), 30),

@@ -7,7 +7,7 @@ import Testing
 struct ReadPositionTests {
     private let partition = TopicPartition(topic: "t", partition: 1)
 
-    @Test("a log that ends with a transaction marker is read to its end once its last record is decided")
+    @Test("if the log ends with a transaction marker, the worker has read to the end once the last record is decided")
     func marker() {
         var gate = IntakeGate(maximumRecords: 4)
         gate.assign(partition, waitingFor: [])
@@ -29,7 +29,7 @@ struct ReadPositionTests {
         #expect(gate.next(of: partition) == 12 && gate.reached(in: partition, decided: 10) == 10)
     }
 
-    @Test("a partition that starts at a transaction marker is read to its end, and its position stays")
+    @Test("past a transaction marker the read position reaches the log's end, and the offset to commit stays")
     func start() {
         let owner = BatchedTopicPartition(
             progress: PartitionProgress(start: 10, committed: CommitMark(offset: 10), row: nil, writer: 1))
@@ -46,7 +46,7 @@ struct ReadPositionTests {
         #expect(owner.reached == 14 && owner.progress.position == 13)
     }
 
-    @Test("a recreated topic is read from its beginning, and an unassigned partition's position is the decided offset")
+    @Test("the read position of a recreated topic returns to 0, and of an unassigned partition is the decided offset")
     func anew() {
         var position = ReadPosition()
         #expect(position.reached(decided: nil) == nil && position.reached(decided: 3) == 3)

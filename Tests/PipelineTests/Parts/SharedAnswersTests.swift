@@ -35,7 +35,7 @@ struct SharedAnswersTests {
         }
     }
 
-    @Test("one question answers all twenty waiting tasks, even if the answer is trouble")
+    @Test("one request to Apple answers all twenty waiting tasks, even if the request fails")
     func shared() async throws {
         for answer in [Sample.genuine("1"), .trouble(.init(.timeout)), .blocked(.sharedSecret)] {
             let shared = SharedAnswers()
@@ -46,14 +46,14 @@ struct SharedAnswersTests {
         }
     }
 
-    @Test("a task that comes after the answer asks again")
+    @Test("a task that comes after the answer sends a new request to Apple")
     func later() async throws {
         let shared = SharedAnswers()
         _ = try await ask(3, shared, answer: Sample.genuine("1"))
         #expect(await shared.answer(for: key) { .refused(.unauthentic) } == .refused(.unauthentic))
     }
 
-    @Test("the same proof of another app is a separate question")
+    @Test("the same proof for another app is a separate request to Apple")
     func otherApp() async {
         let shared = SharedAnswers()
         let other = SharedAnswers.Key(proof: key.proof, bundleID: "com.example.other")
@@ -63,7 +63,7 @@ struct SharedAnswersTests {
         #expect(answer == Sample.genuine("other"))
     }
 
-    @Test("if the asking task is cancelled, the waiting tasks get trouble as their answer")
+    @Test("if the task that asks Apple is cancelled, the waiting tasks get a connection failure as their answer")
     func cancelledLeader() async throws {
         let shared = SharedAnswers()
         let changes = ChangeSignal()
@@ -79,7 +79,7 @@ struct SharedAnswersTests {
         #expect(await follower.value == .trouble(.init(.connection)))
     }
 
-    @Test("a late follower waits only while another task asks, and leaves without ending the others' wait")
+    @Test("a late follower waits only while another task asks Apple, and leaves without waking the other followers")
     func late() {
         var followers = AnswerFollowers<String>()
         /// Returns the task's ticket; nil if the task itself asks Apple.
@@ -105,7 +105,7 @@ struct SharedAnswersTests {
         #expect(end().isEmpty)
     }
 
-    @Test("in random schedules no two tasks ask at once, and every task returns")
+    @Test("in random schedules no two tasks ask Apple simultaneously, and every task returns")
     func random() async {
         let seed = freshSeed()
         var random = SeededRandom(seed: seed)

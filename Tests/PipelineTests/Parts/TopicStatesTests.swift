@@ -22,7 +22,8 @@ struct TopicStatesTests {
         .failure(.sample(code))
     }
 
-    @Test("a missing, forbidden or leaderless topic is a complaint until Kafka finds it in order")
+    @Test(
+        "the worker complains about a missing, forbidden or leaderless topic until Kafka describes the topic as sound")
     func complaints() {
         var states = TopicStates()
         #expect(!states.haveBeenSeen([submissions]))
@@ -50,7 +51,7 @@ struct TopicStatesTests {
         #expect(states.complaint(ofNeeded: true) == "there is no topic submissions")
     }
 
-    @Test("a missing optional topic is a complaint only if the topic existed before")
+    @Test("the worker complains about a missing optional topic only if the topic existed before")
     func optional() {
         var states = TopicStates()
         states.note(accounts, failed(KafkaError.Code.unknownTopicOrPartition))

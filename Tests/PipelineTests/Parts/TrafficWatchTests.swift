@@ -40,7 +40,7 @@ struct TrafficWatchTests {
         try #require(SubmissionDecoder().decode(record.value, signatureHeaders: []).submission)
     }
 
-    @Test("five local refusals and five dead letters of one cause are logged once each, with one example")
+    @Test("the worker logs five local refusals as one line with an example, and five dead letters as a second line")
     func refusals() throws {
         let watch = watch()
         for offset in 0..<5 as Range<Int64> {
@@ -65,7 +65,7 @@ struct TrafficWatchTests {
             ])
     }
 
-    @Test("a record key that is not player_id, and a misspelt field, give one warning each")
+    @Test("a record key that is not player_id gives one warning, and a misspelt field gives a second warning")
     func integrations() throws {
         let watch = watch()
         let record = record(

@@ -12,7 +12,7 @@ struct UnreadableBatchesTests {
         KafkaError.Place(topicPartition: partition ?? self.partition, offset: offset)
     }
 
-    @Test("a third failure in a row at one offset makes the partition suspect")
+    @Test("after three consecutive failures at one offset, the worker suspects an unreadable batch")
     func again() {
         var batches = UnreadableBatches()
         #expect(batches.failed(place(7), next: 9) == nil)
@@ -32,7 +32,8 @@ struct UnreadableBatchesTests {
             batches.failed(place(3, of: other), next: nil) == UnreadableBatches.Suspicion(partition: other, offset: 3))
     }
 
-    @Test("thirty seconds without a record before the log's end make a partition that is not paused suspect")
+    @Test(
+        "after 30 s without a record before the log's end, the worker suspects an unreadable batch, but not in a pause")
     func standstill() {
         var batches = UnreadableBatches()
         func look(_ next: Int64?, _ now: Double, end: Int64? = 10, mayCome: Bool = true) -> UnreadableBatches.Suspicion?

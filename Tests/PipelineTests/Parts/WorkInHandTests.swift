@@ -28,7 +28,7 @@ struct WorkInHandTests {
         return ending
     }
 
-    @Test("a stop abandons waiting work", arguments: [false, true])
+    @Test("if the worker abandons waiting work, the work's wait throws Abandoned", arguments: [false, true])
     func waiting(immediately: Bool) async throws {
         let work = WorkInHand(at: ParkingBench.position(0))
         let ending = try await startWaiting(work)
@@ -36,7 +36,7 @@ struct WorkInHandTests {
         try await ending.until("it is given up") { $0 == .abandoned }
     }
 
-    @Test("at a stop, work under way may finish, but may not begin to wait again")
+    @Test("if the worker abandons work under way, the work continues uncancelled, and the next wait throws Abandoned")
     func underWay() async throws {
         let work = WorkInHand(at: ParkingBench.position(0))
         let gate = Shared(false)
@@ -84,7 +84,7 @@ struct WorkInHandTests {
             }
             try await hasEnded.until("it has ended") { $0 }
         }
-        // No signal tells that an object is freed, so the test polls.
+        // No signal announces that an object is freed, so the test polls.
         try await eventually("its task lets go of it") { kept == nil }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Checks of subscriptions with an incomplete answer")
+@Suite("Checks of subscriptions with an incomplete answer from Apple")
 struct SubscriptionChecksTests {
     private static let day: Int64 = 86_400_000
     private static let now = WallClock.now
@@ -72,7 +72,7 @@ struct SubscriptionChecksTests {
     }
 
     @Test(
-        "if Apple tells the status but not the history, the status counts, and the history is soon requested again",
+        "if Apple returns the status but no history, the worker stores the status, and soon requests the history again",
         arguments: [InMemoryStoreQueries.Failure.trouble(.init(.timeout)), .blocked(.serverAPI)], [false, true])
     func withoutHistory(failure: InMemoryStoreQueries.Failure, isCancelled: Bool) async throws {
         let bench = try Bench()
@@ -95,7 +95,7 @@ struct SubscriptionChecksTests {
         #expect(times.contains(try await bench.due()))
     }
 
-    @Test("a check that takes too long is put off by a minute or two")
+    @Test("the worker postpones a check that takes too long by one to two minutes")
     func putOff() async throws {
         let bench = try Bench()
         defer { bench.pipeline.close() }

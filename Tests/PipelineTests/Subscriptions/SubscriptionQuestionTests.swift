@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Questions to Apple about a subscription")
+@Suite("Requests to Apple about a subscription")
 struct SubscriptionQuestionTests {
     private static let bundle: BundleID = "com.example.game"
     private static let day: Int64 = 86_400_000
@@ -101,7 +101,7 @@ struct SubscriptionQuestionTests {
     }
 
     @Test(
-        "after a missed period the worker reads the history, and finds its periods if late periods are granted",
+        "after a missed period the worker reads the history, and reports late periods only if the product grants them",
         arguments: [true, false])
     func missed(isLate: Bool) async throws {
         let queries = InMemoryStoreQueries()
@@ -117,7 +117,7 @@ struct SubscriptionQuestionTests {
     }
 
     @Test(
-        "after a plan change in mid-period the worker reads the history if late periods are granted",
+        "after a plan change in mid-period the worker reads the history only if the product grants late periods",
         arguments: [true, false])
     func changedPlan(isLate: Bool) async throws {
         let queries = InMemoryStoreQueries()
@@ -133,7 +133,7 @@ struct SubscriptionQuestionTests {
         #expect((findings.readUntil == .end) == isLate)
     }
 
-    @Test("a period missed earlier is searched in the history at each check until the history has been read")
+    @Test("until the history has been read, each check searches the history for a period missed earlier")
     func missedBefore() async throws {
         let queries = InMemoryStoreQueries()
         queries.register([Self.status("1002", from: 60, .active, at: 62)], of: "1000")
@@ -154,7 +154,7 @@ struct SubscriptionQuestionTests {
         #expect(findings.periods.map(\.purchase.transactionID).contains("1001"))
     }
 
-    @Test("a history longer than one try can read is read to its end by later tries")
+    @Test("if the history is too long for one try, later tries read the history to the end")
     func longHistory() async throws {
         let queries = InMemoryStoreQueries()
         queries.register([Self.status("1002", from: 60, .active, at: 62)], of: "1000")
@@ -218,7 +218,7 @@ struct SubscriptionQuestionTests {
         #expect(seconds > 0)
     }
 
-    @Test("after a 429 the worker asks again after its Retry-After, and an unknown subscription yields no findings")
+    @Test("after a 429 the worker waits for Retry-After, and an unknown subscription yields no findings")
     func trouble() async throws {
         let queries = InMemoryStoreQueries()
         let until = Self.start.adding(milliseconds: 31 * Self.day + 600_000)
@@ -241,7 +241,7 @@ struct SubscriptionQuestionTests {
         #expect(answer == .nothingToAskWith && receipts.requests.isEmpty)
     }
 
-    @Test("refused credentials are reported as a blockage of the credentials' kind")
+    @Test("if Apple refuses credentials, the worker reports whether the Server API or the shared secret is blocked")
     func blocked() async {
         for hasServerAPI in [true, false] {
             let queries = InMemoryStoreQueries()
@@ -257,7 +257,7 @@ struct SubscriptionQuestionTests {
         }
     }
 
-    @Test("refunds of older periods and of other products in the receipt are reported")
+    @Test("the worker reports the refunds of older periods and of other products in the receipt")
     func takenBack() async throws {
         func cancelled(_ purchase: StorePurchase) -> StorePurchase {
             var purchase = purchase

@@ -3,12 +3,12 @@ import Testing
 
 @Suite("Waits for a change in tests")
 struct ChangeSignalTests {
-    @Test("a wait returns at once if its condition already holds")
+    @Test("a wait returns immediately if its condition already holds")
     func holds() async throws {
         try await ChangeSignal().until("nothing") { true }
     }
 
-    @Test("if a change comes during the check of a condition, the condition is checked again")
+    @Test("if a change comes while a wait checks its condition, the wait checks the condition again")
     func whileLooking() async throws {
         let value = Shared(0)
         let looks = Shared(0)
@@ -21,7 +21,7 @@ struct ChangeSignalTests {
         #expect(looks.value == 3)
     }
 
-    @Test("a condition is checked again after a change of its own signal, and not after a change of another signal")
+    @Test("a wait checks its condition after a change of its own signal, and not after a change of another signal")
     func woken() async throws {
         let value = Shared(0)
         let other = Shared(0)
@@ -39,7 +39,7 @@ struct ChangeSignalTests {
         #expect(looks.value == 2)
     }
 
-    @Test("waiters see all changes of 200 writers")
+    @Test("200 concurrent waits see all changes of 200 concurrent writers")
     func manyWriters() async throws {
         let number = Shared(0)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -52,7 +52,7 @@ struct ChangeSignalTests {
         #expect(number.value == 200)
     }
 
-    @Test("a wait past its deadline fails with description and place, and a cancelled wait with CancellationError")
+    @Test("a wait past its deadline throws its description and place, and a cancelled wait throws CancellationError")
     func neverComes() async throws {
         let value = Shared(7)
         let error = await #expect(throws: DeadlinePassed.self) {

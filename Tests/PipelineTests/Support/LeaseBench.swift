@@ -40,7 +40,7 @@ struct LeaseBench: Sendable {
     let bench: ParkingBench
     /// Makes a new source, which knows nothing of earlier sources' leases.
     let source: @Sendable () -> AnyLeaseSource
-    /// Enters a row that is due at once.
+    /// Enters a row that is due immediately.
     let enter: @Sendable (Int) async throws -> Void
     /// Enters two rows that one answer of Apple serves.
     let enterTogether: @Sendable (Int, Int) async throws -> Void

@@ -15,7 +15,7 @@ struct RawBatch {
         func add(_ value: some FixedWidthInteger) { behindTheLength.append(bigEndian: value) }
         add(Int32(0))  // partition leader epoch
         add(Int8(2))  // magic
-        add(Int32(0))  // CRC, which librdkafka checks only when told to
+        add(Int32(0))  // CRC, which librdkafka checks only if check.crcs is true
         add(codec.rawValue)
         add(count - 1)  // last offset delta
         add(Int64(1_000))

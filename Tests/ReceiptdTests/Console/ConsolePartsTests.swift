@@ -18,7 +18,7 @@ struct ConsolePartsTests {
     }
 
     @Test(
-        "a price is shown without needless zeros, to at most three decimals",
+        "the console shows a price without needless zeros, with at most three decimals",
         arguments: [
             (19_990, "19.99 EUR"), (4_500, "4.50 EUR"), (120_000, "120 EUR"), (1_234_567, "1234.567 EUR"),
             (50, "0.05 EUR"),
@@ -44,7 +44,7 @@ struct ConsolePartsTests {
     }
 
     @Test(
-        "a Host header is accepted for the console's own names with any port, and for no other name",
+        "the console accepts a Host header with its own names and any port, and refuses other names",
         arguments: [
             ("localhost", true), ("LOCALHOST:8091", true), ("127.0.0.1:8091", true), ("[::1]:8091", true),
             ("127.9.9.9", true), ("pay.example", true), ("PAY.example:443", true), ("pay.example.", true),
@@ -61,7 +61,7 @@ struct ConsolePartsTests {
     }
 
     @Test(
-        "a console that listens on every address accepts any address as Host, and no name",
+        "if the console listens on every address, it accepts any address as Host, and no name",
         arguments: [
             ("10.0.0.8:8091", true), ("[2001:db8::1]:8091", true), ("host", false), ("1.2.3", false),
             ("[2001:db8::1].evil", false), ("10.0.0.8:80.evil", false),
@@ -74,7 +74,7 @@ struct ConsolePartsTests {
     }
 
     @Test(
-        "a form is accepted from the console's own origin or a configured proxy's, and from no other",
+        "the console accepts a form from its own origin or a configured proxy's origin, and from no other origin",
         arguments: [
             ("http://10.0.0.7:8091", true), ("https://pay.example", true), ("https://PAY.example:8443", true),
             ("http://10.0.0.7:8092", false), ("http://localhost:8091", false), ("https://evil.example", false),
@@ -102,7 +102,7 @@ struct ConsolePartsTests {
         try #require(PasswordHash(of: password))
     }
 
-    @Test("each further wrong password for a name waits twice as long, and the number of waiting sign-ins is limited")
+    @Test("the delay after wrong passwords for a name doubles up to 16 seconds, and waiting sign-ins are limited")
     func limit() {
         let limit = SignInLimit()
         let ann = SignInLimit.Origin.name(0)
@@ -128,7 +128,7 @@ struct ConsolePartsTests {
         #expect(limit.failed(ann, now: SignInLimit.forgottenAfterSeconds) == 1)
     }
 
-    @Test("wrong passwords for an unknown name wait as long as a user's, and have as many places")
+    @Test("wrong passwords for an unknown name have the same delays and limits as for a user's name")
     func unknownNames() async throws {
         let passwords = Passwords([.init(name: "ann", role: .operate, password: try Self.hash("a-long-one"))])
         func waits(_ name: String) -> [Double] {
@@ -152,7 +152,9 @@ struct ConsolePartsTests {
         }
     }
 
-    @Test("a user's known browser can sign in while guessers hold every place, and the browser's mark cannot be forged")
+    @Test(
+        "a user's known browser can sign in while guessers occupy all places, and nobody can forge the browser's cookie"
+    )
     func keptOut() throws {
         let hash = try Self.hash("a-long-one")
         let passwords = Passwords([

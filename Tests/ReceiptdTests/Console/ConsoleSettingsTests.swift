@@ -10,7 +10,7 @@ struct ConsoleSettingsTests {
 
     private static let hash = "$scrypt$ln=15,r=8,p=1$dGVzdHMgb2YgcmVjZWlwMg$sbKecv7T+yQ2FOmqaB+/Ll8KmQA9r4tMKeCEv6xh3aE"
 
-    @Test("CONSOLE_USERS has a line with name, role and hash for each user, and only the number of users is shown")
+    @Test("CONSOLE_USERS has a line with name, role and hash per user, and the summary shows only the number of users")
     func users() throws {
         let settings = try read(["CONSOLE_USERS": "ann:operate:\(Self.hash)\r\n\nrob-2:read:\(Self.hash)\n"])
         #expect(settings.console.users.map(\.name) == ["ann", "rob-2"])
@@ -22,7 +22,7 @@ struct ConsoleSettingsTests {
     }
 
     @Test(
-        "a malformed list of users is a fault that names the command to use, and shows no password or hash",
+        "a malformed CONSOLE_USERS is a fault that names `receiptd console password`, and shows no password or hash",
         arguments: [
             "ann", "ann:operate", "ann:operate:", "ann:operate:secret-9", "ann:admin:$", ":read:$", "a b:read:$",
             "ann:read:$\nann:operate:$", "ann:read:$\nrob:operate:secret-9",

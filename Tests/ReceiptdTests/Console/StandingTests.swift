@@ -26,7 +26,9 @@ struct StandingTests {
         try #require(Standings(inspection: Inspection(sections: sections)).all.first)
     }
 
-    @Test("a grant in force offers Revoke, a grant revoked by an operator Reinstate, a fully refunded grant neither")
+    @Test(
+        "the page offers Revoke for a valid grant, Reinstate for an operator's revocation, neither after a full refund"
+    )
     func grants() throws {
         let stands = try first(section("grants", grant()))
         #expect(stands.state == "granted" && stands.tone == .good)
@@ -45,7 +47,7 @@ struct StandingTests {
         #expect(part.state == "granted, 3 of 10 taken back" && part.changes.map(\.change) == [.revoke])
     }
 
-    @Test("a held, parked or unclaimed purchase offers the changes that are possible in its state")
+    @Test("the page offers the changes that are possible for a held, parked or unclaimed purchase in its state")
     func waiting() throws {
         let hold = #"{"transaction_id":"2","player_id":"p","product_id":"gems","quantity":1,"reason":"daily_limit""#
         let held = try first(section("holds", hold + "}"))
@@ -83,7 +85,7 @@ struct StandingTests {
         #expect(Timeline(granted).entries.filter { $0.words.contains("Bought from") }.count == 1)
     }
 
-    @Test("a subscription in grace and a refusal are explained in words, with stored text escaped")
+    @Test("the page explains a subscription in grace and a rejection in words, and escapes stored text")
     func others() throws {
         let grace = try first(
             section(
@@ -123,7 +125,7 @@ struct StandingTests {
     }
 
     @Test(
-        "tries with the same result are one timeline entry; an event follows its grant, and the event's ids are links")
+        "the timeline merges tries with the same result, shows an event after its grant, and links the event's ids")
     func timeline() throws {
         func asked(_ second: Int, _ milliseconds: Int) -> String {
             #"{"step":"apple","at":"2026-11-27T04:52:1\#(second)Z","detail":"verifyReceipt Production: status 21009, \#(milliseconds) ms"}"#
@@ -141,7 +143,7 @@ struct StandingTests {
         #expect(entries[3].contains("transaction <a href=\"/search?q=1\">"))
     }
 
-    @Test("a player's page says how many further holds wait, and links to the list of all the player's holds")
+    @Test("if a player has more holds than the page shows, the page counts the rest, and links to the list")
     func waitingOfPlayer() throws {
         let holds = (1...12).map {
             #"{"transaction_id":"\#($0)","player_id":"p","product_id":"gems","quantity":1,"reason":"daily_limit"}"#
@@ -161,13 +163,17 @@ struct StandingTests {
         #expect(html.contains("<b>Tell the player:</b> We are waiting for Apple"))
     }
 
-    @Test("every reason has a sentence for the player, without a code", arguments: Reason.allCases)
+    @Test(
+        "for every reason the console has a sentence for the player that contains no code",
+        arguments: Reason.allCases)
     func answers(reason: Reason) {
         #expect(PlayerWords.refused(reason.rawValue).hasSuffix("."))
         #expect(!PlayerWords.refused(reason.rawValue).contains("_"), "no code is for players")
     }
 
-    @Test("purchases are listed in one table, and only the purchase that was searched for has a button")
+    @Test(
+        "the page lists all found purchases in one table, and offers changes only for the purchase of the searched id"
+    )
     func periods() throws {
         let other = grant().replacing(#""transaction_id":"1","original"#, with: #""transaction_id":"2","original"#)
         let inspection = Inspection(sections: [try section("grants", grant(), other)])
