@@ -46,7 +46,7 @@ public struct IntakeServer: Service {
         let router = Router(options: .autoGenerateHeadEndpoints)
         router.addProbes(metrics: metrics, health: health)
         router.post("app-store-notifications") { [take] request, _ in try await Self.answer(to: request, take) }
-        // The answer tells somebody who opens the address in a browser that Apple posts here.
+        // If somebody opens the address in a browser, the answer says that the address is for Apple's POST requests.
         for method: HTTPRequest.Method in [.get, .put, .patch, .delete] {
             router.on("app-store-notifications", method: method) { _, _ in Self.onlyPosted }
         }

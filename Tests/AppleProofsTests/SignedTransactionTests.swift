@@ -240,7 +240,7 @@ struct SignedTransactionTests {
         #expect(purchase.isUpgraded && purchase.type == .other && purchase.ownership == .other)
     }
 
-    @Test("an oversized intermediate key makes a transaction not provable under a known root, otherwise forged")
+    @Test("a transaction with an oversized intermediate key is not provable if its root is known, and forged if not")
     func keySizes() throws {
         let authority = try TestAuthority.transactions()
         // The certificate has the intermediate's name, and a key that is too large to check.

@@ -172,7 +172,7 @@ struct PartitionProgressTests {
         #expect(result13 == .otherOwner)
     }
 
-    @Test("a read of the checkpoint row that began before the last checkpoint has no effect")
+    @Test("if a read of the checkpoint row began before the last checkpoint was written, its result is ignored")
     func outdatedLook() throws {
         var progress = Self.agreed(at: 5)
         let asked = try #require(progress.verifiableRow)
