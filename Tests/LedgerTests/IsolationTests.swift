@@ -37,7 +37,7 @@ struct IsolationTests {
         #expect(try await database.number("SELECT count(*) FROM grants WHERE transaction_id = 't0'") == 0)
         let parked = """
             SELECT count(*) FROM parked
-            WHERE source_offset = 0 AND reason = 'database_refused' AND due_at IS NULL AND detail LIKE '%grants%gone%'
+            WHERE source_offset = 0 AND reason = 'database_refused' AND due_at IS NULL AND detail LIKE '%deleted the grants%'
             """
         #expect(try await database.number(parked) == 1)
         await ledger.close()
