@@ -22,7 +22,7 @@ extension LedgerObserver {
                         "the worker repeats an SQL transaction",
                         [.sqlState: "\(error.sqlState ?? "none")", .error: "\(error.message)"])
                 case .unknownGrant:
-                    logger.info("the worker writes a batch again: the batch needs a claim that it did not insert")
+                    logger.info("the worker looks up more and writes a batch again: it met an unknown grant or owner")
                 case .conflict: logger.info("a row of a batch exists already: the worker writes the batch again")
                 case .decidedBefore(let records):
                     logger.info(
