@@ -3,9 +3,9 @@ import Synchronization
 
 /// The threads of a pool's sessions.
 ///
-/// Foundation's `Thread` cannot be joined. Kerberos, which libpq uses, registers a destructor for each thread that
-/// connects. The destructor aborts the process if it runs while the process exits. So a program must wait for these
-/// threads before it exits.
+/// Foundation's `Thread` cannot be joined, so these are POSIX threads. Kerberos, which libpq uses, registers a
+/// destructor for the values of each thread that connects. If a thread runs the destructor while the process exits,
+/// the destructor aborts the process. So a program must join these threads before it exits.
 final class SessionThreads: Sendable {
     private final class Start: Sendable {
         let name: String

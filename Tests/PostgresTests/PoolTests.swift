@@ -36,8 +36,9 @@ struct PoolTests {
         }
     }
 
-    /// Kerberos registers such a destructor, and the destructor aborts a process that exits meanwhile.
-    @Test("a closed pool's threads have ended, with their destructors of thread-specific values")
+    /// A library may register a destructor for each thread's values. Kerberos's destructor aborts a process that exits
+    /// while the destructor runs.
+    @Test("the pool is closed only after each session's thread has run the destructors of the thread's values")
     func threadsEnd() async throws {
         let database = try TestDatabase()
         let ended = Ended()
@@ -45,7 +46,7 @@ struct PoolTests {
             var key = pthread_key_t()
             let code = pthread_key_create(&key) { value in
                 guard let value else { return }
-                // The destructor takes so long that a pool that does not wait for it would be noticed.
+                // A pool that does not wait for the destructor would be closed before these 0.3 s are over.
                 _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.3)
                 Unmanaged<Ended>.fromOpaque(value).takeRetainedValue().isSet.store(true, ordering: .relaxed)
             }
