@@ -112,14 +112,17 @@ final class World: Sendable {
     }
 
     func startWorker() throws {
-        let number = started.withLock { $0.count + 1 }
-        var start = ChildProcess.Start([ground.program, "run"], log: logFile(number).path)
-        start.environment = settings.merging(Self.inherited) { own, _ in own }
-        start.folder = nil
-        start.logsOutput = false
-        start.endsWithUs = true
-        let process = try ChildProcess(start)
-        started.withLock { $0.append(process) }
+        // The lock is held during the start, so that two workers that start together have different log files.
+        let process = try started.withLock { started in
+            var start = ChildProcess.Start([ground.program, "run"], log: logFile(started.count + 1).path)
+            start.environment = settings.merging(Self.inherited) { own, _ in own }
+            start.folder = nil
+            start.logsOutput = false
+            start.endsWithUs = true
+            let process = try ChildProcess(start)
+            started.append(process)
+            return process
+        }
         workers.withLock { $0.append(process) }
     }
 
