@@ -1,5 +1,6 @@
-/* A library to preload into a worker. It counts the worker's allocations and the most bytes held at once. When the process ends, it
-   writes both to the file that ALLOCATIONS_FILE names, with the process id after the name. scripts/check-cost.sh uses it. glibc only. */
+/* A library to preload into a worker, with glibc. It counts the worker's allocations and the most bytes held at once.
+   When the process ends, it writes both to the file that ALLOCATIONS_FILE names, with the process id after the name.
+   scripts/check-cost.sh uses it. */
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>

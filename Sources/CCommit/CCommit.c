@@ -1,11 +1,11 @@
 #include "CCommit.h"
 
-// Package.swift defines it from the environment. A new commit compiles this file anew, and nothing else.
+// Package.swift sets RECEIPTD_COMMIT from the environment. After a new commit only this file is compiled again.
 #ifndef RECEIPTD_COMMIT
 #define RECEIPTD_COMMIT
 #endif
 
-// In two steps: the text of the value, and not of the name.
+// `#` makes text of a macro's argument without expanding it. The second macro expands the argument first.
 #define TEXT(value) #value
 #define TEXT_OF_VALUE(name) TEXT(name)
 

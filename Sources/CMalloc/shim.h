@@ -1,3 +1,3 @@
 #pragma once
-/* glibc's allocator settings, which Swift's own module of it leaves out. */
+/* glibc's allocator settings, which Swift's Glibc module does not have. */
 #include <malloc.h>

@@ -1,5 +1,5 @@
 #pragma once
-/* What glibc (2.34 and later) can do before it starts a program, and Swift's own module of it leaves out. */
+/* Functions of glibc 2.34 and later for posix_spawn, which Swift's Glibc module does not have. */
 #include <spawn.h>
 
 int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);

@@ -1,9 +1,9 @@
 #include "CThreadShim.h"
 
-// The thread sanitizer watches pthreads only. librdkafka is built on C11 threads: to the sanitizer its threads would
-// come out of nowhere (it crashes at the first of them) and its locks order nothing. Here C11's names lead to the
-// pthread functions that the sanitizer does watch; the executable's definitions win over the C library's. Every other
-// build gets an empty file.
+// The thread sanitizer watches pthreads only, and librdkafka uses C11 threads. The sanitizer crashes at the first
+// thread whose start it did not see. It also does not see that librdkafka's locks order memory accesses. So this file
+// defines the C11 functions by pthread functions. The dynamic linker prefers the executable's definitions to the C
+// library's. In a build without the sanitizer this file is empty.
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) && defined(__linux__)
@@ -14,8 +14,10 @@
 #include <stdlib.h>
 #include <threads.h>
 
-_Static_assert(sizeof(mtx_t) >= sizeof(pthread_mutex_t) && sizeof(cnd_t) >= sizeof(pthread_cond_t), "room for both");
-_Static_assert(sizeof(thrd_t) == sizeof(pthread_t) && sizeof(once_flag) == sizeof(pthread_once_t), "one for both");
+_Static_assert(sizeof(mtx_t) >= sizeof(pthread_mutex_t), "a C11 mutex has room for a pthread mutex");
+_Static_assert(sizeof(cnd_t) >= sizeof(pthread_cond_t), "a C11 condition has room for a pthread condition");
+_Static_assert(sizeof(thrd_t) == sizeof(pthread_t), "both thread types have one size");
+_Static_assert(sizeof(once_flag) == sizeof(pthread_once_t), "both once types have one size");
 
 #define MUTEX(mutex) ((pthread_mutex_t *)(mutex))
 #define CONDITION(condition) ((pthread_cond_t *)(condition))

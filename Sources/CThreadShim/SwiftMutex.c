@@ -1,9 +1,9 @@
 #include "CThreadShim.h"
 
-// Swift's Mutex takes an uncontended lock within the code that uses it, where the sanitizer sees it; a contended one it
-// takes in its own library, which is built without the sanitizer: to that, two holders would have nothing between them.
-// These stand before the library's functions and say what they order. The word that is the mutex is also what the
-// visible half synchronizes on, so that both halves meet.
+// Swift inlines the code that locks a free Mutex, so the thread sanitizer sees this code. Swift's library has the code
+// that waits for a locked Mutex. The library is built without the sanitizer, which would therefore report a race
+// between two holders. The functions below replace the library's functions, call them, and tell the sanitizer what they order.
+// The inlined code and these functions name the same address to the sanitizer: the mutex's word.
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) && defined(__linux__)

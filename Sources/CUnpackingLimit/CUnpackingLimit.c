@@ -5,10 +5,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-// librdkafka unpacks a batch whole, however much comes out of it: a gzip of 1 MB may hold 1 GB, and so may each of the
-// batches of one fetch. It bounds Zstandard alone (receive.message.max.bytes), and each batch by itself. Here the
-// decompressors that it calls lead through a bound of the calling thread: an executable's definitions win over those of
-// shared libraries. Where librdkafka carries its own copies (a static build) these are never called.
+// librdkafka unpacks a whole batch, whatever its size. A gzip of 1 MB may unpack to 1 GB, and a fetch may have many
+// batches. librdkafka limits only Zstandard (receive.message.max.bytes), and each batch by itself. So this file defines
+// the decompressors that librdkafka calls, and counts their output against the calling thread's limit. The dynamic
+// linker prefers the executable's definitions to those of shared libraries. A librdkafka that was built with its own
+// copies of the decompressors never calls these functions.
 
 static _Thread_local size_t left = SIZE_MAX;
 
@@ -28,7 +29,7 @@ static void take(size_t bytes) {
     if (left != SIZE_MAX) left = bytes < left ? left - bytes : 0;
 }
 
-// zlib (https://zlib.net/manual.html): the beginning of z_stream, whose layout is part of its ABI.
+// The first fields of zlib's z_stream (https://zlib.net/manual.html). Their layout is part of zlib's ABI.
 
 struct stream {
     const unsigned char *next_in;
@@ -47,7 +48,8 @@ int inflate(void *opaque, int flush) {
     if (!call) return inflate_mem_error;
     if (left == SIZE_MAX) return call(opaque, flush);
     struct stream *stream = opaque;
-    // librdkafka unpacks twice: first into nothing, for the size. Each counts: half of the bound is for the result.
+    // librdkafka unpacks twice: the first time only to learn the size. Both times count, so half of the limit is left
+    // for the result.
     if (left == 0) return inflate_data_error;
     unsigned long before = stream->total_out;
     int code = call(opaque, flush);
@@ -55,13 +57,15 @@ int inflate(void *opaque, int flush) {
     return left == 0 ? inflate_data_error : code;
 }
 
-// LZ4 frames (lz4frame.h): sizes are in and out parameters, and an error is a size_t near its maximum.
+// LZ4 frames (lz4frame.h). Each size parameter has the room before the call and the used bytes after it. An error is
+// a size_t near its maximum.
 
-size_t LZ4F_decompress(void *context, void *out, size_t *out_size, const void *in, size_t *in_size, const void *options) {
+size_t LZ4F_decompress(
+    void *context, void *out, size_t *out_size, const void *in, size_t *in_size, const void *options) {
     static _Atomic(void *) cache;
     size_t (*call)(void *, void *, size_t *, const void *, size_t *, const void *) =
         (size_t(*)(void *, void *, size_t *, const void *, size_t *, const void *))next("LZ4F_decompress", &cache);
-    // LZ4F_ERROR_frameSize_wrong is 14: any code will do.
+    // This is LZ4F_ERROR_frameSize_wrong. librdkafka does not distinguish the errors.
     const size_t failed = (size_t)-14;
     if (!call || left == 0) {
         *out_size = 0;
@@ -73,19 +77,19 @@ size_t LZ4F_decompress(void *context, void *out, size_t *out_size, const void *i
     return left == 0 ? failed : code;
 }
 
-// Zstandard (zstd.h): all at once, into a buffer whose size librdkafka takes from the frame, or guesses and raises.
+// Zstandard (zstd.h) unpacks a frame in one call. librdkafka takes the buffer's size from the frame, or guesses it.
 
 size_t ZSTD_decompress(void *out, size_t out_size, const void *in, size_t in_size) {
     static _Atomic(void *) cache;
     size_t (*call)(void *, size_t, const void *, size_t) =
         (size_t(*)(void *, size_t, const void *, size_t))next("ZSTD_decompress", &cache);
-    // ZSTD_error_corruption_detected is 20.
+    // This is ZSTD_error_corruption_detected.
     const size_t failed = (size_t)-20;
-    // The memory is allocated by now, and not touched yet.
+    // librdkafka has allocated the buffer, but the kernel provides no memory before the first write.
     if (!call || (left != SIZE_MAX && out_size > left)) return failed;
     size_t code = call(out, out_size, in, in_size);
-    // Where it was too small librdkafka frees it, and tries again with three times as much. Errors are sizes near the
-    // maximum.
+    // An error is a size near the maximum. If the buffer was too small, librdkafka frees it and tries again with three
+    // times its size, so a failed call does not count.
     if (code <= out_size) take(code);
     return code;
 }

@@ -1,4 +1,4 @@
 #pragma once
 
-/// The commit that this program is built from, as scripts/release.sh says it; empty in every other build.
+/// Returns the commit that scripts/release.sh built this program from; empty in every other build.
 const char *_Nonnull receiptd_commit(void);

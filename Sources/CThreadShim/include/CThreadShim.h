@@ -1,6 +1,6 @@
 #ifndef CTHREADSHIM_H
 #define CTHREADSHIM_H
 
-// Declares nothing of its own: linking the target is all there is to it. See CThreadShim.c.
+// This target declares nothing. A program that links it gets the definitions of CThreadShim.c and SwiftMutex.c.
 
 #endif

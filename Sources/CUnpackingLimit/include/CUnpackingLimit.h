@@ -1,9 +1,9 @@
 #pragma once
 #include <stddef.h>
 
-/// Bounds what this thread may unpack by zlib, LZ4 and Zstandard from now on: a decompression that would pass it fails
-/// as if its input were damaged. SIZE_MAX, which every thread begins with: no bound.
+/// Sets the number of bytes that zlib, LZ4 and Zstandard may still unpack on the calling thread. A decompression beyond
+/// it fails as if its input were damaged. Each thread begins with SIZE_MAX, which means no limit.
 void unpacking_limit_set(size_t bytes);
 
-/// What is left of it.
+/// Returns the bytes that are left of the calling thread's limit.
 size_t unpacking_limit_left(void);
