@@ -276,7 +276,7 @@ let package = Package(
         // Test doubles, which pass the same conformance suites as the real types, and functions that wait.
         .target(
             name: "TestSupport",
-            dependencies: ["Encodings", "Fulfillment", "NamesAndTimes"],
+            dependencies: ["EmbeddedPostgres", "Encodings", "Fulfillment", "NamesAndTimes"],
             path: "Tests/TestSupport", swiftSettings: strict),
         // Judges histories by the contract, and knows nothing of the worker.
         .target(
@@ -320,7 +320,7 @@ let package = Package(
         .testTarget(
             name: "KafkaTests",
             dependencies: [
-                "Kafka", "CThreadShim",
+                "Kafka", "CThreadShim", "EmbeddedPostgres",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),

@@ -17,7 +17,7 @@ final class WorkerProcess: Sendable {
         var start = ChildProcess.Start([program, command], log: logFile.path)
         start.environment = environment
         start.folder = nil
-        start.logsOutput = false
+        start.output = .discarded
         start.endsWithUs = true
         process = try ChildProcess(start)
     }

@@ -7,16 +7,26 @@ import Foundation
 /// thread of Swift's or Dispatch's pools may end at any time. So each program has its own thread, which waits for the
 /// program's end.
 ///
-/// This class does not use Foundation's `Process`. `Process` learns of a program's end through a socket, which every
-/// program that starts at the same instant inherits. So a short program may seem to run as long as a server that
-/// started beside it.
+/// This class does not use Foundation's `Process`, which has two faults:
+/// - `run` reads up to 256 bytes beyond its list of this process's open files, and crashes if no memory follows. This
+///   needs more than a thousand open files (swift-corelibs-foundation issue 5472, in Swift 6.3).
+/// - It learns of a program's end through a socket, which every program that starts at the same instant inherits. So a
+///   short program may seem to run as long as a server that started beside it.
 package final class ChildProcess: Sendable {
     package let processID: Int32
     /// The exit status, or the negative number of the signal that ended the program.
     let exit: Outcome<Int32>
 
-    /// The parameters for starting a program. Its standard input is empty.
+    /// The parameters for starting a program.
     package struct Start: Sendable {
+        package enum Output: Sendable, Equatable {
+            /// Appends the output to the log.
+            case log
+            case discarded
+            /// Writes the output to a new file, or replaces the file's content.
+            case file(String)
+        }
+
         package var command: [String]
         /// The whole environment of the program. It has none of libpq's variables, such as PGHOST and PGOPTIONS.
         package var environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
@@ -25,8 +35,10 @@ package final class ChildProcess: Sendable {
         /// The working directory; nil for this process's directory. The user that runs postgres must be able to enter
         /// this directory.
         package var folder: String? = "/"
-        /// True to append standard output to `log` too; false to discard it.
-        package var logsOutput = true
+        /// The file of standard input; nil for an empty input.
+        package var input: String?
+        /// The destination of standard output.
+        package var output = Output.log
         /// True to kill the program if this process exits first.
         package var endsWithUs = false
 
@@ -79,12 +91,13 @@ package final class ChildProcess: Sendable {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         if let folder = start.folder { posix_spawn_file_actions_addchdir_np(&actions, folder) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 0, start.input ?? "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 2, start.log, O_WRONLY | O_CREAT | O_APPEND, 0o644)
-        if start.logsOutput {
-            posix_spawn_file_actions_adddup2(&actions, 2, 1)
-        } else {
-            posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        switch start.output {
+        case .log: posix_spawn_file_actions_adddup2(&actions, 2, 1)
+        case .discarded: posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        case .file(let path):
+            posix_spawn_file_actions_addopen(&actions, 1, path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
         }
         // Without this, the program would inherit this process's open files, such as a listening socket.
         posix_spawn_file_actions_addclosefrom_np(&actions, 3)

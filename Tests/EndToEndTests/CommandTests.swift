@@ -2,6 +2,7 @@ import AppStoreSimulation
 import Encodings
 import Foundation
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Demo

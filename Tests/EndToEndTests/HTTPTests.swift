@@ -82,22 +82,7 @@ enum Promtool {
         guard let path = places.first(where: FileManager.default.isExecutableFile(atPath:)) else {
             return print("promtool is not installed: the metrics' form is not checked")
         }
-        let (code, said) = try await blocking {
-            let file = FileManager.default.temporaryDirectory.appendingPathComponent("metrics-\(UUID().uuidString)")
-            try Data(text.utf8).write(to: file)
-            defer { try? FileManager.default.removeItem(at: file) }
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: path)
-            process.arguments = ["check", "metrics"]
-            process.standardInput = try FileHandle(forReadingFrom: file)
-            let output = Pipe()
-            process.standardOutput = output
-            process.standardError = output
-            try process.run()
-            let said = try output.fileHandleForReading.readToEnd() ?? Data()
-            process.waitUntilExit()
-            return (process.terminationStatus, String(decoding: said, as: UTF8.self))
-        }
-        #expect(code == 0, "promtool says: \(said)")
+        let ending = try await blocking { try EndedProgram.run([path, "check", "metrics"], input: text) }
+        #expect(ending.code == 0, "promtool says: \(ending.output)\(ending.errors)")
     }
 }

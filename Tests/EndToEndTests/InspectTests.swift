@@ -88,7 +88,7 @@ private struct Inspector {
         return PlannedRecord(key: Array(player.utf8), value: Array(value), playerID: player)
     }
 
-    func inspect(_ id: String, _ more: [String: String] = [:]) async throws -> Program.Ending {
+    func inspect(_ id: String, _ more: [String: String] = [:]) async throws -> EndedProgram {
         let ending = try await Program.run(["inspect", id], environment: environment.merging(more) { $1 })
         #expect(ending.code == 0, "\(ending)")
         // The output is a pipe, for which `inspect` cuts no line.

@@ -1,5 +1,6 @@
 import Foundation
 import Fulfillment
+import TestSupport
 import Testing
 
 @testable import Demo

@@ -3,6 +3,7 @@ import Encodings
 import Foundation
 import Fulfillment
 import Kafka
+import TestSupport
 import Testing
 
 @testable import Demo

@@ -1,4 +1,5 @@
 import AppStoreSimulation
+import TestSupport
 import Testing
 
 @testable import Demo

@@ -1,6 +1,7 @@
 import AppStoreSimulation
 import Foundation
 import Fulfillment
+import TestSupport
 import Testing
 
 @testable import Demo

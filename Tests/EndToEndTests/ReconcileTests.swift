@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -17,7 +18,7 @@ extension EndToEnd {
                 """
             ) { $0.affectedRows }
             #expect(entered == 2)
-            func reconcile(_ units: String, _ more: [String] = []) async throws -> Program.Ending {
+            func reconcile(_ units: String, _ more: [String] = []) async throws -> EndedProgram {
                 let report = """
                     SKU\tProduct Type Identifier\tUnits\tBegin Date\tEnd Date
                     gold\tIA1\t\(units)\t11/20/2026\t11/20/2026

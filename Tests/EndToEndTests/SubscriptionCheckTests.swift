@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Demo

@@ -117,7 +117,7 @@ final class World: Sendable {
             var start = ChildProcess.Start([ground.program, "run"], log: logFile(started.count + 1).path)
             start.environment = settings.merging(Self.inherited) { own, _ in own }
             start.folder = nil
-            start.logsOutput = false
+            start.output = .discarded
             start.endsWithUs = true
             let process = try ChildProcess(start)
             started.append(process)

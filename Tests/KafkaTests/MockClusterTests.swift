@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Foundation
 import Kafka
 import Testing
@@ -10,10 +11,7 @@ struct MockClusterTests {
         async let programs: Void = blocking {
             defer { isBegun.update { $0 = true } }
             repeat {
-                let program = Process()
-                program.executableURL = URL(fileURLWithPath: "/bin/true")
-                try program.run()
-                program.waitUntilExit()
+                _ = try ChildProcess(ChildProcess.Start(["/bin/true"], log: "/dev/null")).wait()
                 isBegun.update { $0 = true }
             } while !isOver.value
         }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Operations
@@ -64,21 +65,9 @@ struct ReceiptdMetricsTests {
         .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/promtool")),
         arguments: [ReceiptdMetrics(version: "0"), filled()])
     func lint(metrics: ReceiptdMetrics) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/promtool")
-        process.arguments = ["check", "metrics"]
-        let input = Pipe()
-        let output = Pipe()
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data(metrics.registry.render().utf8))
-        try input.fileHandleForWriting.close()
-        let complaints = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(String(decoding: complaints, as: UTF8.self) == "")
-        #expect(process.terminationStatus == 0)
+        let ending = try EndedProgram.run(["/usr/bin/promtool", "check", "metrics"], input: metrics.registry.render())
+        #expect(ending.output + ending.errors == "")
+        #expect(ending.code == 0)
     }
 
     @Test("The process metrics have plausible values for this process")

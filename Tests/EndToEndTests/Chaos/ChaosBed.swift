@@ -4,6 +4,7 @@ import Foundation
 import Kafka
 import Postgres
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Demo
@@ -121,7 +122,7 @@ final class ChaosBed: Sendable {
     }
 
     /// Runs a command of `receiptd` with a worker's settings, as an operator does.
-    func command(_ arguments: [String]) async throws -> Program.Ending {
+    func command(_ arguments: [String]) async throws -> EndedProgram {
         try await Program.run(arguments, environment: bed.environment(proxied))
     }
 

@@ -68,7 +68,6 @@ final class Browser {
         for attempt in 1...3 {
             let log = folder.appendingPathComponent("driver-\(attempt).log")
             var start = ChildProcess.Start(["/usr/bin/env", "chromedriver", "--port=0"], log: log.path)
-            start.logsOutput = true
             start.endsWithUs = true
             let driver = try ChildProcess(start)
             var port: Int?
@@ -167,22 +166,13 @@ final class Browser {
         let data = try body.map { try JSONSerialization.data(withJSONObject: $0) }
         let answer = try await blocking {
             // Foundation's HTTP client cannot parse the headers of chromedriver.
-            let curl = Process()
-            curl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            curl.arguments =
-                ["curl", "--silent", "--show-error", "--max-time", "\(seconds)", "--request", method]
-                + (data == nil ? [] : ["--data-binary", "@-"]) + ["http://127.0.0.1:\(port)\(path)"]
-            let (input, output) = (Pipe(), Pipe())
-            curl.standardInput = input
-            curl.standardOutput = output
-            try curl.run()
-            try input.fileHandleForWriting.write(contentsOf: data ?? Data())
-            try input.fileHandleForWriting.close()
-            let answer = try output.fileHandleForReading.readToEnd() ?? Data()
-            curl.waitUntilExit()
-            return answer
+            try EndedProgram.run(
+                ["/usr/bin/env", "curl", "--silent", "--show-error", "--max-time", "\(seconds)", "--request", method]
+                    + (data == nil ? [] : ["--data-binary", "@-"]) + ["http://127.0.0.1:\(port)\(path)"],
+                input: String(decoding: data ?? Data(), as: UTF8.self)
+            ).output
         }
-        let value = (try JSONSerialization.jsonObject(with: answer) as? [String: Any])?["value"]
+        let value = (try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any])?["value"]
         if let fault = value as? [String: Any], let name = fault["error"] as? String {
             throw Fault(name: name, description: "\(name): \(fault["message"] ?? "")")
         }

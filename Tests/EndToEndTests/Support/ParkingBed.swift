@@ -18,12 +18,6 @@ final class ParkingBed {
     /// An app with a cutover at the beginning of 2024.
     static let limits = "com.example.castle.limits"
 
-    struct Ending {
-        let code: Int32
-        let output: String
-        let errors: String
-    }
-
     let parts: EmbeddedParts
     let databaseURL: String
     let outcomes: OutcomeCollector
@@ -114,34 +108,19 @@ final class ParkingBed {
         _ = try? await blocking { worker.wait() }
     }
 
-    func parked(_ arguments: String...) async throws -> Ending { try await command(["parked"] + arguments) }
+    func parked(_ arguments: String...) async throws -> EndedProgram { try await command(["parked"] + arguments) }
 
-    func holds(_ arguments: String...) async throws -> Ending { try await command(["holds"] + arguments) }
+    func holds(_ arguments: String...) async throws -> EndedProgram { try await command(["holds"] + arguments) }
 
     func importCatalog(_ document: String) async throws {
         _ = try await CatalogStore(pool: pool).importDocument(
             document, granting: try CatalogFile.parse(document, version: 0).appsGrantingMissedPurchases)
     }
 
-    func command(_ arguments: [String]) async throws -> Ending {
+    func command(_ arguments: [String]) async throws -> EndedProgram {
         let environment = environment()
-        return try await blocking {
-            let process = Process()
-            let output = Pipe()
-            let errors = Pipe()
-            process.executableURL = URL(fileURLWithPath: try Self.program())
-            process.arguments = arguments
-            process.environment = environment
-            process.standardOutput = output
-            process.standardError = errors
-            try process.run()
-            // The output fits into the pipe, so the program never waits for its reader.
-            process.waitUntilExit()
-            func text(_ pipe: Pipe) throws -> String {
-                String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            }
-            return Ending(code: process.terminationStatus, output: try text(output), errors: try text(errors))
-        }
+        let command = [try Self.program()] + arguments
+        return try await blocking { try EndedProgram.run(command, environment: environment) }
     }
 
     private static func program() throws -> String {

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import TestSupport
 import Testing
 
 /// `schema.sql` of an earlier version, as `OlderSchemas` keeps it.
@@ -18,16 +19,10 @@ struct OlderSchema: Sendable, CustomTestStringConvertible {
     var testDescription: String { "version \(name)" }
 
     func script() throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["gzip", "-dc", Self.folder.appendingPathComponent("\(name).sql.gz").path]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
-        return String(decoding: text, as: UTF8.self)
+        let file = Self.folder.appendingPathComponent("\(name).sql.gz").path
+        let ending = try EndedProgram.run(["/usr/bin/env", "gzip", "-dc", file])
+        try #require(ending.code == 0)
+        return ending.output
     }
 }
 
