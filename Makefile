@@ -1,6 +1,6 @@
 # `make` without a target prints the list of targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-live test test-kafka check format release package bench bench-parts chaos chaos-faults histories fuzz tsan clean
+.PHONY: help demo demo-live test test-kafka check format release package bench bench-parts chaos chaos-faults histories fuzz tsan asan clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -51,7 +51,10 @@ fuzz: ## try the parsers with hostile bytes, a minute each
 	@scripts/fuzz.sh
 
 tsan: ## the tests under the thread sanitizer, in a build of its own
-	@scripts/tsan.sh
+	@scripts/sanitize.sh thread
+
+asan: ## the tests under the address sanitizer, in a build of its own
+	@scripts/sanitize.sh address
 
 clean: ## remove everything that was built
 	@rm -rf .build .build-* dist Benchmarks/Parts/.build
