@@ -3,16 +3,16 @@
 -- first to change existing tables.
 --
 -- Keys collate as bytes ("C"), so that identifiers compare as in Kafka and in the worker. Each table checks
--- environments and kinds itself. A domain for them would rewrite every row of grants, and fail if a view of somebody
--- else has the column.
--- Columns of one fact share a line. Columns that several tables have:
+-- environments and kinds itself: to change such a column to a domain would rewrite every row of grants, and would fail
+-- if somebody else's view has the column.
+-- Columns that belong together share a line. Columns that several tables have:
 --
 --   source_topic, source_partition, source_offset   the record's position in Kafka
 --   due_at          when a worker may take the row; null: nothing is due
 --   leased_until    the end of the present lease; null: no worker has a lease. In a table without this column, a lease moves due_at
 --   tries           failed tries since the last success; in parked, the last tries at Apple
---   takes           leases since the last result of a try, including the present lease, without released leases. The other leases
---                   had no result: their worker died, or the database did not store the result
+--   takes           leases without a result since the last result of a try, and the present lease. A lease has no result if
+--                   its worker died, or if the database did not store the result. Released leases do not count
 --   is_alone        the row is leased in isolation, because it may kill its worker
 --   deaths_alone    how many workers died while they had this row in isolation
 
@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS grants (
     quantity integer NOT NULL CHECK (quantity >= 1),
     environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
     purchased_at timestamptz, submission_id text COLLATE "C" NOT NULL, granted_at timestamptz NOT NULL,
-    -- When Apple or an operator first took back a part of the grant. Null: the grant is whole.
+    -- When Apple or an operator first took back all or a part of the grant. Null: the grant is whole.
     revoked_at timestamptz,
     -- A hash of bundle, player, submission and proof. Null if another system wrote the grant.
     submission_key uuid,
@@ -52,12 +52,12 @@ CREATE TABLE IF NOT EXISTS grants (
     -- The bytes of the granted event. If it is published again, it has the same bytes.
     event bytea,
     catalog_version bigint, is_bound boolean, app_transaction_id text COLLATE "C",
-    -- Without an index, because the period's row of claims decides who gets the period.
+    -- The column has no index, because the period's row in claims decides who gets the period.
     period_id text COLLATE "C",
     price_milliunits bigint, currency text COLLATE "C", storefront text COLLATE "C",
     offer_type integer, offer_discount_type text COLLATE "C", transaction_reason text COLLATE "C", is_trial boolean,
-    -- All null if the grant is whole. Null with a revoked_at if another system or an early version wrote that: Apple
-    -- then took back the whole grant.
+    -- These columns are null if the grant is whole. If only revoked_at has a value, another system or a version before
+    -- 6 wrote it, and Apple took back the whole grant.
     revoked_units integer CHECK (revoked_units >= 1),
     apple_revoked_at timestamptz,
     apple_revocation_reason text COLLATE "C" CHECK (apple_revocation_reason IN ('refund', 'revoke')),
@@ -72,11 +72,11 @@ CREATE INDEX IF NOT EXISTS grants_originals ON grants (original_transaction_id) 
 -- For events and orders of the last days. Rows are nearly sorted by this column, so a block index costs very little.
 CREATE INDEX IF NOT EXISTS grants_days ON grants USING brin (granted_at) WITH (autosummarize = on);
 COMMENT ON TABLE grants IS 'One row for each transaction ever granted, never deleted. The columns up to revoked_at are for outside readers.';
-COMMENT ON COLUMN grants.is_bound IS 'The submission that won it had the transaction''s appAccountToken. Null where version 1 or another system granted.';
-COMMENT ON COLUMN grants.app_transaction_id IS 'Apple''s number of the Apple account that bought it, in this app. Null where Apple did not tell it.';
-COMMENT ON COLUMN grants.period_id IS 'The claim of the period that it pays for. Null where it pays for no period of an auto-renewable subscription, and where a version before 10 or another system granted.';
-COMMENT ON COLUMN grants.price_milliunits IS 'The price of the whole quantity, in thousandths of the currency''s unit. Apple told this column and the six behind it, up to is_trial; null where it did not. is_trial is true or null. Do not reconcile by them: Apple advises against it.';
-COMMENT ON COLUMN grants.revoked_units IS 'How many of quantity are taken back in all.';
+COMMENT ON COLUMN grants.is_bound IS 'True if the submission that won the grant had the transaction''s appAccountToken. Null if version 1 or another system granted.';
+COMMENT ON COLUMN grants.app_transaction_id IS 'Apple''s appTransactionId: the Apple account that bought the purchase in this app. Null if Apple did not give it.';
+COMMENT ON COLUMN grants.period_id IS 'The id in claims of the subscription period that the purchase pays for. Null if the purchase pays for no period of an auto-renewable subscription, or if a version before 10 or another system granted it.';
+COMMENT ON COLUMN grants.price_milliunits IS 'The price of the whole quantity, in thousandths of the currency''s main unit. This column and the next six, up to is_trial, have Apple''s values, and are null if Apple gave none. is_trial is true or null. Do not reconcile payments with these columns: Apple advises against it.';
+COMMENT ON COLUMN grants.revoked_units IS 'How many units of quantity are taken back in all.';
 
 CREATE TABLE IF NOT EXISTS claims (
     original_transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,
@@ -84,7 +84,7 @@ CREATE TABLE IF NOT EXISTS claims (
     claimed_at timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT claims_freed_holds_no_grant CHECK (player_id IS NOT NULL OR granted_transaction_id IS NULL)
 );
-COMMENT ON TABLE claims IS 'One row for each original transaction under which anything was granted, held or refunded. A writer inserts or locks it, ids sorted, before it changes anything under it. player_id is null once a refused hold freed the claim, and where only a refund made it. granted_transaction_id is the non-consumable that is granted under it; after the database was put back to an earlier state also what was published as granted under its own id, and a restored copy that was published as granted has a row then. A period of an auto-renewable subscription has a row, too, whatever transactions and originals tell of it: its id begins with "period ", and granted_transaction_id is the transaction by which the period is held or was granted, even if it was revoked since.';
+COMMENT ON TABLE claims IS 'One row for each original transaction under which a purchase was granted, held, refunded or announced. A writer inserts or locks the rows, sorted by id, before it changes anything under them. player_id is the owner. It is null if a refused hold freed the claim, or if a report from Apple alone made the row. granted_transaction_id is the non-consumable that is granted under the claim. After a fall back of the database, it may also be the claim''s own id, if a worker published that transaction as granted. A restored copy that a worker published as granted then has a row of its own. Each period of an auto-renewable subscription also has one row, whatever transactions and originals report the period. Its id begins with "period ". Its granted_transaction_id is the transaction by which the period is held or was granted, even if the grant was revoked since.';
 
 CREATE OR REPLACE FUNCTION claim_for_outside_grant() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -98,7 +98,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION claim_for_outside_grant IS 'A grant that another system writes claims its original transaction like one of receiptd''s.';
+COMMENT ON FUNCTION claim_for_outside_grant IS 'Inserts the claim of a grant that another system or an import inserts, or makes the grant''s player the owner of an unowned claim.';
 CREATE OR REPLACE TRIGGER outside_grant_claims AFTER INSERT ON grants
     FOR EACH ROW WHEN (NEW.submission_key IS NULL) EXECUTE FUNCTION claim_for_outside_grant();
 
@@ -138,7 +138,7 @@ BEGIN
     ) AS counted;
 END
 $$;
-COMMENT ON FUNCTION count_grants_of_days IS 'Counts, up to a number, the grants of each player, app, product (null: any) and UTC day of purchase that are not wholly revoked.';
+COMMENT ON FUNCTION count_grants_of_days IS 'Counts the grants that are not wholly revoked, for each player, app, product (null: any) and UTC day of purchase. Each count stops at the parameter most.';
 
 CREATE OR REPLACE FUNCTION accounts_of_players(bundles text[], players text[], most bigint)
 RETURNS TABLE (number bigint, accounts text[]) LANGUAGE sql STABLE SET enable_seqscan = off AS $$
@@ -151,7 +151,7 @@ RETURNS TABLE (number bigint, accounts text[]) LANGUAGE sql STABLE SET enable_se
             LIMIT most) AS known)
     FROM unnest(bundles, players) WITH ORDINALITY AS wanted (bundle_id, player_id, number)
 $$;
-COMMENT ON FUNCTION accounts_of_players IS 'The Apple accounts that bought each player''s purchases in an app, up to a number. Workers before version 9 call it.';
+COMMENT ON FUNCTION accounts_of_players IS 'Returns the Apple accounts that bought each player''s purchases in an app, no more than the parameter most. Only workers before version 9 call it.';
 
 -- Holds.
 
@@ -165,7 +165,7 @@ CREATE TABLE IF NOT EXISTS holds (
     source_topic text COLLATE "C" NOT NULL, source_partition integer NOT NULL, source_offset bigint NOT NULL,
     -- The record's own time, by which expiry is judged, even if the hold ends later.
     source_timestamp timestamptz NOT NULL,
-    -- Never set, but version 1 reads it. Refusals have a table of their own.
+    -- receiptd never sets this column, but version 1 reads it. Refusals have a table of their own.
     refused_at timestamptz,
     traceparent text COLLATE "C",
     -- Apple's description of the transaction, as JSON. With it a new catalog can end the hold without a request to
@@ -191,7 +191,7 @@ CREATE TABLE IF NOT EXISTS holds (
     is_bound boolean,
     PRIMARY KEY (transaction_id, player_id)
 );
--- One player has a claim on the transaction. Other players dispute that, and have no claim on it.
+-- At most one hold of a transaction claims it. The holds of other players, who dispute the claim, claim nothing.
 CREATE UNIQUE INDEX IF NOT EXISTS holds_claiming ON holds (transaction_id) WHERE reason <> 'ownership_disputed';
 CREATE INDEX IF NOT EXISTS holds_due ON holds (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS holds_suspects ON holds (due_at) WHERE takes >= 3;
@@ -202,7 +202,7 @@ CREATE INDEX IF NOT EXISTS holds_players ON holds (player_id);
 CREATE INDEX IF NOT EXISTS holds_names ON holds (submission_id);
 -- For `receiptd holds`, by app, reason or both, oldest first.
 CREATE INDEX IF NOT EXISTS holds_kinds ON holds (bundle_id, reason, held_at, transaction_id);
-COMMENT ON TABLE holds IS 'One row for each transaction and player that wait for an operator or another catalog. The SQL transaction that grants or rejects deletes it. catalog_version is the catalog that last decided it; a worker with a newer one decides again. An operator''s command ends the lease of the worker that has it.';
+COMMENT ON TABLE holds IS 'One row for each transaction and player, while the purchase waits for an operator or another catalog. The SQL transaction that grants or rejects the purchase deletes the row. catalog_version is the catalog that last decided the hold; a worker with a newer catalog decides it again. An operator''s command ends a worker''s lease of the row.';
 COMMENT ON COLUMN holds.period_id IS 'As in grants.';
 
 CREATE OR REPLACE FUNCTION refuse_to_end_two_holds() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -213,7 +213,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION refuse_to_end_two_holds IS 'Workers and commands before version 12 know one hold of a transaction. They would delete another player''s with it, of which nobody would ever be told.';
+COMMENT ON FUNCTION refuse_to_end_two_holds IS 'Workers and commands before version 12 expect one hold of a transaction. They would also delete another player''s hold, without an event for that player.';
 CREATE OR REPLACE TRIGGER holds_end_one_by_one AFTER DELETE ON holds
     REFERENCING OLD TABLE AS ended FOR EACH STATEMENT EXECUTE FUNCTION refuse_to_end_two_holds();
 
@@ -231,19 +231,19 @@ RETURNS TABLE (bundle_id text, reason text) LANGUAGE sql STABLE ROWS 20 SET enab
     SELECT * FROM known
     WHERE (wanted_bundle IS NULL OR bundle_id = wanted_bundle) AND (wanted_reason IS NULL OR reason = wanted_reason)
 $$;
-COMMENT ON FUNCTION kinds_of_holds IS 'Each app and reason that has holds; of one app or reason, or of any (null).';
+COMMENT ON FUNCTION kinds_of_holds IS 'Returns each pair of app and reason that has holds, of one app, one reason, or any (null).';
 
 CREATE TABLE IF NOT EXISTS held_submissions (
     submission_key uuid NOT NULL PRIMARY KEY, submission bytea NOT NULL
 );
-COMMENT ON TABLE held_submissions IS 'The submissions behind holds, as JSON of the submissions topic: what receiptd needs to ask Apple again. A row goes with the last hold of its submission.';
+COMMENT ON TABLE held_submissions IS 'The submissions of holds, as JSON of the submissions topic, with which a worker can ask Apple again. A row is deleted with the last hold of its submission.';
 
 CREATE TABLE IF NOT EXISTS refusals (
     transaction_id text COLLATE "C" NOT NULL, player_id text COLLATE "C" NOT NULL, refused_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (transaction_id, player_id)
 );
 CREATE INDEX IF NOT EXISTS refusals_players ON refusals (player_id);
-COMMENT ON TABLE refusals IS 'Transactions that an operator refused a player. They stay refused, whoever gets the transaction later. A refused period and the original of a refused restored copy have rows too. Never deleted.';
+COMMENT ON TABLE refusals IS 'Transactions that an operator refused to a player. They stay refused to that player, whoever gets the transaction later. A refused period and the original of a refused restored copy have rows too. Never deleted.';
 
 CREATE TABLE IF NOT EXISTS hold_decisions (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -257,9 +257,9 @@ CREATE INDEX IF NOT EXISTS hold_decisions_transactions ON hold_decisions (transa
 CREATE INDEX IF NOT EXISTS hold_decisions_players ON hold_decisions (player_id);
 CREATE INDEX IF NOT EXISTS hold_decisions_names ON hold_decisions (submission_id);
 COMMENT ON TABLE hold_decisions IS 'Which operator released or refused which hold, and why it was held. Never deleted.';
-COMMENT ON COLUMN hold_decisions.event_id IS 'The event that told of a rejection; null where a version before 10 wrote it.';
+COMMENT ON COLUMN hold_decisions.event_id IS 'The event that ended a rejected hold. Null for a release, or if a version before 10 wrote the row.';
 
--- What risk signals count.
+-- Counts for risk signals.
 
 CREATE TABLE IF NOT EXISTS device_sightings (
     bundle_id text COLLATE "C" NOT NULL, device_id text COLLATE "C" NOT NULL, day date NOT NULL,
@@ -289,7 +289,7 @@ RETURNS TABLE (number bigint, players text[]) LANGUAGE sql STABLE SET enable_seq
     FROM unnest(bundles, devices, since) WITH ORDINALITY AS wanted (bundle_id, device_id, since, number)
     WHERE wanted.device_id IS NOT NULL
 $$;
-COMMENT ON FUNCTION players_of_devices IS 'The players who were seen on each device since a day, up to a number. Workers before version 9 call it.';
+COMMENT ON FUNCTION players_of_devices IS 'Returns the players who were seen on each device since a day, no more than the parameter most. Only workers before version 9 call it.';
 
 CREATE TABLE IF NOT EXISTS replays (
     player_id text COLLATE "C" NOT NULL, bundle_id text COLLATE "C" NOT NULL, day date NOT NULL,
@@ -312,7 +312,7 @@ BEGIN
     FROM unnest(players, bundles, days) WITH ORDINALITY AS wanted (player_id, bundle_id, day, number);
 END
 $$;
-COMMENT ON FUNCTION replays_before IS 'How many replays each player sent in the 29 days before a day.';
+COMMENT ON FUNCTION replays_before IS 'Returns how many replays each player sent in the 29 days before a day.';
 
 CREATE TABLE IF NOT EXISTS account_tokens (
     bundle_id text COLLATE "C" NOT NULL,
@@ -322,14 +322,14 @@ CREATE TABLE IF NOT EXISTS account_tokens (
     PRIMARY KEY (bundle_id, token)
 );
 CREATE INDEX IF NOT EXISTS account_tokens_players ON account_tokens (player_id) WHERE player_id IS NOT NULL;
-COMMENT ON TABLE account_tokens IS 'Account tokens that were on both sides of a transaction which was granted or held, with the player of the first grant. A writer locks the row before it enters anything about its token here or in the next two tables.';
+COMMENT ON TABLE account_tokens IS 'Account tokens that were in the submission and in Apple''s data of a granted or held transaction. player_id is the player of the first grant. A writer locks the token''s row before it writes about the token here or in the next two tables.';
 
 CREATE TABLE IF NOT EXISTS account_token_senders (
     bundle_id text COLLATE "C" NOT NULL, token bytea NOT NULL, player_id text COLLATE "C" NOT NULL,
     PRIMARY KEY (bundle_id, token, player_id)
 );
 CREATE INDEX IF NOT EXISTS account_token_senders_players ON account_token_senders (player_id);
-COMMENT ON TABLE account_token_senders IS 'Who sent each account token with a transaction that has it and was granted or held. Six of a token at most: a token of six players is a constant of the client''s and names nobody.';
+COMMENT ON TABLE account_token_senders IS 'The players who sent an account token with a granted or held transaction that has the token. A token has at most six rows: a token that six players sent is a constant of the client, and identifies nobody.';
 
 CREATE TABLE IF NOT EXISTS account_token_accounts (
     bundle_id text COLLATE "C" NOT NULL, token bytea NOT NULL, app_transaction_id text COLLATE "C" NOT NULL,
@@ -337,7 +337,7 @@ CREATE TABLE IF NOT EXISTS account_token_accounts (
     PRIMARY KEY (bundle_id, token, app_transaction_id)
 );
 CREATE INDEX IF NOT EXISTS account_token_accounts_players ON account_token_accounts (player_id);
-COMMENT ON TABLE account_token_accounts IS 'The Apple accounts (appTransactionId) that bought purchases with an account token, with the player who was granted the first one of each. Six of a token at most.';
+COMMENT ON TABLE account_token_accounts IS 'The Apple accounts (appTransactionId) that bought purchases with an account token. player_id is the player who was granted the account''s first such purchase. A token has at most six rows.';
 
 -- Records, their outcomes and their offsets.
 
@@ -353,16 +353,16 @@ CREATE TABLE IF NOT EXISTS outcomes (
     CONSTRAINT outcomes_answer_something CHECK (answer IS NOT NULL OR cardinality(granted_transaction_ids) > 0),
     PRIMARY KEY (day, source_partition, source_offset, source_topic, content)
 ) PARTITION BY RANGE (day);
-COMMENT ON TABLE outcomes IS 'The answer to each record: the grants whose events belong to it in publishing order, then its own event. day is the UTC day of the record''s timestamp, except in outcomes_apart. content is the first half of the SHA-256 of its value, which tells a topic made anew from the one before it. Partitions outcomes_YYYYMMDD are dropped whole.';
-COMMENT ON COLUMN outcomes.story IS 'What was submitted, whether it was proven here, and the last tries at Apple, as JSON. Null where version 1 or 2 decided.';
+COMMENT ON TABLE outcomes IS 'The answer to each record: the events of the grants in granted_transaction_ids, in publishing order, then the event in answer. day is the UTC day of the record''s timestamp, except in outcomes_apart. content is the first half of the SHA-256 of the record''s value: if a topic is deleted and created again, two records may have the same offset. The partitions outcomes_YYYYMMDD are dropped whole.';
+COMMENT ON COLUMN outcomes.story IS 'The decision''s trace as JSON: the submission without its proof, whether receiptd found the signature valid, and the last tries at Apple. Null if version 1 or 2 decided.';
 
 CREATE TABLE IF NOT EXISTS outcomes_default PARTITION OF outcomes DEFAULT;
 CREATE INDEX IF NOT EXISTS outcomes_default_decided ON outcomes_default (decided_at);
-COMMENT ON TABLE outcomes_default IS 'Records of days that had no partition when they came. Maintenance moves them to outcomes_apart: PostgreSQL reads all rows here whenever it makes a day''s partition.';
+COMMENT ON TABLE outcomes_default IS 'Outcomes of records whose day had no partition. Maintenance moves them to outcomes_apart, because PostgreSQL reads all rows here whenever a day''s partition is created.';
 
 CREATE TABLE IF NOT EXISTS outcomes_apart PARTITION OF outcomes FOR VALUES FROM ('0001-01-01') TO ('0001-01-02');
 CREATE INDEX IF NOT EXISTS outcomes_apart_decided ON outcomes_apart (decided_at);
-COMMENT ON TABLE outcomes_apart IS 'Records of days that get no partition, long ago or ahead of our clock, and what left the default partition. Their day is 0001-01-01, whatever their record''s was: look here, too, when you look for a record. Maintenance deletes old rows.';
+COMMENT ON TABLE outcomes_apart IS 'Outcomes of records whose day gets no partition, because it is long past or far ahead, and rows from outcomes_default. The column day is 0001-01-01 in all rows, so a search for a record must also read this partition. Maintenance deletes old rows.';
 
 -- A worker creates and drops partitions with the rights of the tables' owner. Each function checks that its caller has
 -- a corresponding right on outcomes. It waits 0.1 s at most for a lock, because a session that waits for an exclusive
@@ -407,7 +407,7 @@ BEGIN
     RETURN 'made';
 END
 $$;
-COMMENT ON FUNCTION make_outcomes_day IS 'Makes the partition of outcomes for a UTC day, for roles that may insert there: made, exists, default_has_rows (the day waits until they are moved) or default_is_large (attaching would read too much of it).';
+COMMENT ON FUNCTION make_outcomes_day IS 'Creates the partition of outcomes for a UTC day, for a role that may INSERT there. Returns made, exists, default_has_rows (maintenance must move them first) or default_is_large (PostgreSQL would read all of outcomes_default).';
 
 CREATE OR REPLACE FUNCTION drop_outcomes_day(old date) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '100ms' AS $$
@@ -432,7 +432,7 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION drop_outcomes_day IS 'Drops the partition of outcomes for a UTC day that is over, for roles that may delete there. False where there is none.';
+COMMENT ON FUNCTION drop_outcomes_day IS 'Drops the partition of outcomes for a UTC day that is over, for a role that may DELETE there. Returns false if the day has no partition.';
 
 -- Both functions look up names only in the schema of outcomes, whatever the caller's search_path.
 DO $$
@@ -447,7 +447,7 @@ END
 $$;
 
 CREATE TABLE IF NOT EXISTS maintenance_turns (task text COLLATE "C" NOT NULL PRIMARY KEY, taken_at timestamptz NOT NULL);
-COMMENT ON TABLE maintenance_turns IS 'When a replica last took its turn at a task that one of them does for all.';
+COMMENT ON TABLE maintenance_turns IS 'When a replica last took its turn at a maintenance task. One replica at a time does each task for all.';
 
 CREATE TABLE IF NOT EXISTS proofs (
     proof bytea NOT NULL PRIMARY KEY CHECK (octet_length(proof) = 32),
@@ -455,7 +455,7 @@ CREATE TABLE IF NOT EXISTS proofs (
     transaction_ids text[] COLLATE "C" NOT NULL CHECK (cardinality(transaction_ids) > 0), seen_on date NOT NULL
 );
 CREATE INDEX IF NOT EXISTS proofs_days ON proofs (seen_on);
-COMMENT ON TABLE proofs IS 'Apple''s answers by the SHA-256 of the decoded proof, as JSON, where every purchase in them is granted or held: receiptd need not ask for the same proof again. Answers with an auto-renewable subscription are never kept.';
+COMMENT ON TABLE proofs IS 'Apple''s answers as JSON, by the SHA-256 of the decoded proof. An answer is kept if all its purchases are granted or held, so that receiptd need not ask Apple about the same proof again. An answer with an auto-renewable subscription is never kept.';
 
 CREATE TABLE IF NOT EXISTS outbox (
     event_id uuid NOT NULL PRIMARY KEY,
@@ -467,7 +467,8 @@ CREATE TABLE IF NOT EXISTS outbox (
     created_at timestamptz NOT NULL DEFAULT now(), leased_until timestamptz,
     CONSTRAINT outbox_bytes_stand_in_one_place CHECK ((transaction_id IS NULL) <> (event IS NULL))
 ) WITH (
-    -- Never truncated. A plan that was made while the table was empty must not scan it when it is full.
+    -- VACUUM does not truncate the table. PostgreSQL plans a scan for an empty table, and would keep that plan when the
+    -- table is full.
     vacuum_truncate = false,
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
     autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 10000,
@@ -477,8 +478,8 @@ CREATE TABLE IF NOT EXISTS outbox (
 CREATE INDEX IF NOT EXISTS outbox_created ON outbox (created_at, ordinal);
 -- For workers, which use it every second.
 CREATE INDEX IF NOT EXISTS outbox_handed_over ON outbox (created_at, ordinal) WHERE leased_until = '-infinity';
-COMMENT ON COLUMN outbox.leased_until IS 'The end of the lease of the worker that publishes it. -infinity: an operator''s command decided it, and any worker publishes it. Null: the worker that decided it publishes it from memory.';
-COMMENT ON TABLE outbox IS 'Events that the broker has not acknowledged yet. A granted event''s bytes are in its grant. The daemon publishes from memory; only a sweeper and a partition''s new owner read here.';
+COMMENT ON COLUMN outbox.leased_until IS 'The end of the lease of the worker that publishes the event. -infinity: an operator''s command decided the event, and any worker publishes it. Null: the worker that decided the event publishes it from memory.';
+COMMENT ON TABLE outbox IS 'Events that the broker has not acknowledged yet. The bytes of a granted event are in its grant. A worker publishes its own events from memory, and reads here only the events of operators, of other workers or of an earlier process.';
 
 CREATE TABLE IF NOT EXISTS partition_progress (
     topic text COLLATE "C" NOT NULL, partition integer NOT NULL,
@@ -487,14 +488,14 @@ CREATE TABLE IF NOT EXISTS partition_progress (
     decided_offset bigint NOT NULL,
     PRIMARY KEY (topic, partition, writer)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE partition_progress IS 'An offset in each partition of the submissions topic above which nothing was ever decided. It is rounded up, so that it is written rarely.';
+COMMENT ON TABLE partition_progress IS 'For each partition of the submissions topic, an offset above which no record was ever decided. The offset is rounded up, so that it is written rarely.';
 
 CREATE OR REPLACE FUNCTION database_history() RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
     history text := current_setting('receiptd.database_history', true);
     timeline text := 'standby';
 BEGIN
-    -- A server that may write keeps its history until it stops, which also ends its sessions.
+    -- A server that may write keeps its history until it stops. The stop also ends this session.
     IF history <> '' THEN
         RETURN history;
     END IF;
@@ -515,7 +516,7 @@ BEGIN
     RETURN history;
 END
 $$;
-COMMENT ON FUNCTION database_history IS 'Tells one life of a database from another, which may have forgotten: a promoted replica has a new timeline, a restored dump is another database, a data directory that was put back is another start of the server.';
+COMMENT ON FUNCTION database_history IS 'Returns the identity of this database from one start of its server to the next. A database with another identity may lack decisions: a promoted replica has a new timeline, a restored dump is another database, and a restored data directory has another start of the server.';
 
 CREATE TABLE IF NOT EXISTS durable_offsets (
     topic text COLLATE "C" NOT NULL, partition integer NOT NULL,
@@ -523,7 +524,7 @@ CREATE TABLE IF NOT EXISTS durable_offsets (
     departures bigint NOT NULL DEFAULT 0 CHECK (departures >= 0),
     PRIMARY KEY (topic, partition)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE durable_offsets IS 'What offset_checkpoints was until version 3, for one consumer group only: read where a partition has no row there.';
+COMMENT ON TABLE durable_offsets IS 'The offsets that versions up to 3 stored, for one consumer group only. A worker reads them if a partition has no row in offset_checkpoints.';
 
 CREATE TABLE IF NOT EXISTS offset_checkpoints (
     group_id text COLLATE "C" NOT NULL, topic text COLLATE "C" NOT NULL, partition integer NOT NULL,
@@ -531,10 +532,10 @@ CREATE TABLE IF NOT EXISTS offset_checkpoints (
     departures bigint NOT NULL DEFAULT 0 CHECK (departures >= 0), written_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (group_id, topic, partition)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE offset_checkpoints IS 'For each consumer group and partition the offset before which every record is decided in this database. Written after the decisions and before Kafka''s commit, and only where the row has what its writer wrote there last. A row that has not was put back with its database: the partition is read again from the lower of the two offsets.';
+COMMENT ON TABLE offset_checkpoints IS 'For each consumer group and partition, the offset before which every record is decided in this database. A worker writes the row after the decisions and before it commits the offset to Kafka, and only if the row is as the worker left it. If the database was restored, the row is older. Then the worker reads the partition again from the lower of the two offsets.';
 COMMENT ON COLUMN offset_checkpoints.writer IS 'A random number of the partition''s owner.';
 COMMENT ON COLUMN offset_checkpoints.version IS 'Counts the writes of all owners.';
-COMMENT ON COLUMN offset_checkpoints.departures IS 'Owners that left in order: tells a departure that Kafka did not hear of from a death.';
+COMMENT ON COLUMN offset_checkpoints.departures IS 'How many owners gave the partition up without dying. With this count, the next owner knows of such a departure even if Kafka does not.';
 
 CREATE TABLE IF NOT EXISTS offsets_decided_again (
     group_id text COLLATE "C" NOT NULL, topic text COLLATE "C" NOT NULL, partition integer NOT NULL,
@@ -544,23 +545,23 @@ CREATE TABLE IF NOT EXISTS offsets_decided_again (
     PRIMARY KEY (topic, partition, group_id)
 );
 CREATE INDEX IF NOT EXISTS offsets_decided_again_times ON offsets_decided_again (fell_back_at);
-COMMENT ON TABLE offsets_decided_again IS 'Where the database was put back to an earlier state: records before below_offset may have been decided and told of in the state that is lost. A purchase of such a record that was refunded meanwhile is granted and revoked at once, for its grant may be in the game.';
-COMMENT ON COLUMN offsets_decided_again.fell_back_at IS 'The last time.';
-COMMENT ON COLUMN offsets_decided_again.claims_from IS 'A time of the state that the database was put back to, or an earlier one: what was published as granted since then is to be entered into claims before anything is decided again. NULL once that is done.';
-COMMENT ON COLUMN offsets_decided_again.revisions_above IS 'Revisions of grants and subscriptions go on above it: the lost state may have told of some. It counts the seconds since 2026. Nothing changes once a second, so it is above all that was told of before, however often the database was put back.';
+COMMENT ON TABLE offsets_decided_again IS 'The losses when the database fell back to an earlier state: workers may have decided and published records before below_offset in the lost state. They decide these records again. A lost grant may have reached the game. So a refund or an upgrade does not prevent the new grant; a refunded purchase is revoked at once. If Apple has reversed the refund, a reinstatement is published. If Apple no longer knows a transaction that it signed, the worker asks several times before it holds the purchase. The function lost_before uses this table for holds, announced purchases and notifications, and revision_floor uses it for the next revisions.';
+COMMENT ON COLUMN offsets_decided_again.fell_back_at IS 'When a worker last noticed a fall back.';
+COMMENT ON COLUMN offsets_decided_again.claims_from IS 'A time of the state to which the database fell back, or an earlier time. Before workers decide anything again, a worker enters into claims the purchases that were published as granted since this time. Null after that.';
+COMMENT ON COLUMN offsets_decided_again.revisions_above IS 'The next revisions of grants and subscriptions are above this number, because higher revisions than the database has may have been published. It counts the seconds from 2026 to the fall back. No row changes once a second, so all earlier revisions are lower.';
 
 CREATE TABLE IF NOT EXISTS database_lives (
     life text COLLATE "C" NOT NULL PRIMARY KEY, begun_at timestamptz NOT NULL DEFAULT now(),
     revisions_above integer NOT NULL DEFAULT 0
 );
-COMMENT ON TABLE database_lives IS 'The lives of this database that revision_floor has seen. A promoted replica and a recovered backup have another life than their row here, and may lack what was told of before. revisions_above is as in offsets_decided_again, and 0 for the first life.';
+COMMENT ON TABLE database_lives IS 'The lives of this database that revision_floor has seen: pairs of a timeline and the server''s system identifier. A promoted replica and a recovered backup begin a new life, and may lack revisions that were published before. revisions_above is as in offsets_decided_again, and 0 for the first life.';
 
 CREATE OR REPLACE FUNCTION revision_floor() RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     current_life text := current_setting('receiptd.database_life', true);
 BEGIN
-    -- Constant until the server stops. Unlike database_history, it leaves out the server's start, because a restart
-    -- loses nothing.
+    -- The life is constant until the server stops. Unlike database_history, it leaves out the server's start, because a
+    -- restart loses nothing.
     IF coalesce(current_life, '') = '' THEN
         current_life := split_part(database_history(), '/', 1);
         BEGIN
@@ -579,7 +580,7 @@ BEGIN
         (SELECT max(revisions_above) FROM database_lives), (SELECT max(revisions_above) FROM offsets_decided_again));
 END
 $$;
-COMMENT ON FUNCTION revision_floor IS 'A number that no revision told of before the database was last put back is above; 0 where it never was. The next revision of a grant or a subscription is above both this and its own.';
+COMMENT ON FUNCTION revision_floor IS 'Returns a number at or above every revision that was published before the database last fell back; 0 if it never fell back. The next revision of a grant or a subscription is above this number and above the stored revision.';
 DO $$ BEGIN PERFORM revision_floor(); END $$;
 
 CREATE OR REPLACE FUNCTION lost_before() RETURNS timestamptz LANGUAGE sql STABLE AS $$
@@ -588,12 +589,12 @@ CREATE OR REPLACE FUNCTION lost_before() RETURNS timestamptz LANGUAGE sql STABLE
         (SELECT max(fell_back_at) FROM offsets_decided_again),
         (SELECT max(begun_at) FROM database_lives WHERE revisions_above > 0))
 $$;
-COMMENT ON FUNCTION lost_before IS 'Until when a state of the database that is lost may have taken records and notifications; null where none is lost.';
+COMMENT ON FUNCTION lost_before IS 'Returns the time until which workers may have processed records and notifications in a state that the database lost; null if no state is lost.';
 
 CREATE OR REPLACE FUNCTION may_be_lost(known_since timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT coalesce(known_since <= lost_before(), false)
 $$;
-COMMENT ON FUNCTION may_be_lost IS 'Whether the database was put back to an earlier state after receiptd knew of a hold, or of a purchase that Apple told of. A grant of it may have been published and be lost then.';
+COMMENT ON FUNCTION may_be_lost IS 'Returns whether the database may have fallen back after a hold or an announced purchase became known. Then a worker may have published a grant of the purchase, and the database may have lost the grant.';
 
 -- Catalogs, and submissions that wait.
 
@@ -626,7 +627,7 @@ CREATE TABLE IF NOT EXISTS parked (
     -- The game server's order id, for searches. Null if there is none, or if a version before 12 wrote the row.
     order_id text COLLATE "C"
 ) WITH (
-    -- As for the outbox: rows do not stay long.
+    -- As for the outbox, because rows do not stay long.
     vacuum_truncate = false,
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
@@ -640,7 +641,7 @@ CREATE INDEX IF NOT EXISTS parked_shares ON parked (player_id, due_at) WHERE rea
 CREATE INDEX IF NOT EXISTS parked_kinds ON parked (bundle_id, reason, parked_at, id);
 CREATE INDEX IF NOT EXISTS parked_names ON parked (submission_id);
 CREATE INDEX IF NOT EXISTS parked_orders ON parked (order_id) WHERE order_id IS NOT NULL;
-COMMENT ON TABLE parked IS 'The schedule of submissions that wait outside of memory. The SQL transaction that decides a submission deletes its row. due_at is null where only an operator ends the wait: PostgreSQL refuses the data (what may be unstorable is escaped then, and sql_state and detail say why), or it killed its workers (reason crashed).';
+COMMENT ON TABLE parked IS 'The schedule of submissions that wait outside of memory. The SQL transaction that decides a submission deletes its row. due_at is null if only an operator ends the wait: PostgreSQL refused the submission''s data (sql_state and detail say why, and texts are escaped), receiptd cannot read the stored submission, or the submission killed its workers (reason crashed).';
 
 CREATE OR REPLACE FUNCTION kinds_of_parked(wanted_bundle text, wanted_reason text)
 RETURNS TABLE (bundle_id text, reason text) LANGUAGE sql STABLE ROWS 20 SET enable_seqscan = off AS $$
@@ -655,27 +656,27 @@ RETURNS TABLE (bundle_id text, reason text) LANGUAGE sql STABLE ROWS 20 SET enab
     SELECT * FROM known
     WHERE (wanted_bundle IS NULL OR bundle_id = wanted_bundle) AND (wanted_reason IS NULL OR reason = wanted_reason)
 $$;
-COMMENT ON FUNCTION kinds_of_parked IS 'Each app and reason that has parked submissions; of one app or reason, or of any (null).';
+COMMENT ON FUNCTION kinds_of_parked IS 'Returns each pair of app and reason that has parked submissions, of one app, one reason, or any (null).';
 
 CREATE TABLE IF NOT EXISTS parked_submissions (
     id uuid NOT NULL PRIMARY KEY REFERENCES parked ON DELETE CASCADE,
     content bytea NOT NULL CHECK (octet_length(content) = 32),
     traceparent text COLLATE "C", submission bytea NOT NULL
 );
-COMMENT ON TABLE parked_submissions IS 'What a worker needs to try a parked submission again: the SHA-256 of its record''s value, and the submission as it was, as JSON of the submissions topic. Apart from its schedule, which is read and written far more often.';
+COMMENT ON TABLE parked_submissions IS 'The data with which a worker tries a parked submission again: the SHA-256 of the record''s value, and the submission as JSON of the submissions topic. This table is apart from parked, which workers read and write far more often.';
 
 CREATE TABLE IF NOT EXISTS parked_weights (
     id uuid NOT NULL PRIMARY KEY REFERENCES parked ON DELETE CASCADE,
     bytes integer NOT NULL CHECK (bytes >= 0)
 );
-COMMENT ON TABLE parked_weights IS 'How many bytes each parked submission takes whose proof is not proven: their sum is bounded, and read often. A row is never changed.';
+COMMENT ON TABLE parked_weights IS 'The bytes of each parked submission whose proof is not proven. Workers limit the sum of these bytes and read it often. A row is never changed.';
 
 CREATE TABLE IF NOT EXISTS redriven_dead_letters (
     source_topic text COLLATE "C" NOT NULL, source_partition integer NOT NULL, source_offset bigint NOT NULL,
     content bytea NOT NULL CHECK (octet_length(content) = 16), redriven_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (source_partition, source_offset, source_topic, content)
 );
-COMMENT ON TABLE redriven_dead_letters IS 'Dead letters that an operator put back on the submissions topic, by the place they first had there: receiptd puts them back a second time only when told to. content is the first half of the SHA-256 of the value.';
+COMMENT ON TABLE redriven_dead_letters IS 'Dead letters that an operator put back on the submissions topic, by their first position there. receiptd puts a letter back a second time only with --again. content is the first half of the SHA-256 of the value.';
 
 CREATE TABLE IF NOT EXISTS apple_budgets (
     bundle_id text COLLATE "C" NOT NULL, endpoint text COLLATE "C" NOT NULL,
@@ -683,9 +684,9 @@ CREATE TABLE IF NOT EXISTS apple_budgets (
     leased_until timestamptz NOT NULL DEFAULT '-infinity', held_until timestamptz NOT NULL DEFAULT '-infinity',
     PRIMARY KEY (bundle_id, endpoint, environment)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE apple_budgets IS 'The budget of requests to Apple that all replicas share. Time up to leased_until belongs to replicas, slice by slice, each to send the requests of its slice. Before held_until nobody sends any, for Apple said so (Retry-After).';
+COMMENT ON TABLE apple_budgets IS 'The budget of requests to Apple that all replicas share. Replicas lease slices of time one after the other, up to leased_until, and each sends its requests in its slices. Before held_until no replica sends a request, because Apple asked for a pause (Retry-After).';
 
--- What Apple reports without a submission: refunds, notifications, and announced purchases.
+-- Apple's reports without a submission: refunds, notifications, and announced purchases.
 
 CREATE TABLE IF NOT EXISTS refunds (
     transaction_id text COLLATE "C" NOT NULL, bundle_id text COLLATE "C" NOT NULL,
@@ -706,9 +707,9 @@ CREATE TABLE IF NOT EXISTS refunds (
 CREATE INDEX IF NOT EXISTS refunds_periods ON refunds (period_id) WHERE period_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS refunds_originals ON refunds (original_transaction_id);
 CREATE INDEX IF NOT EXISTS refunds_noted ON refunds (noted_at);
-COMMENT ON TABLE refunds IS 'What Apple last said of each transaction that it ever took back, whether it was granted or not: one that was never granted must not be granted later. Never deleted.';
-COMMENT ON COLUMN refunds.period_id IS 'The claim of the period that was taken back; the rows of one period say the same. Null where it was no period, and where only a version before 10 was told.';
-COMMENT ON COLUMN refunds.earlier_parts IS 'Apple''s words about it as JSON, the older ones first: when Apple said each (time, in milliseconds since 1970), whether it reversed a refund, whether a notification told it, and the refunded total that it names (share in thousandths of a percent, at, reason). What is refunded follows from them. Null: the other columns tell the only word. A version before wrote pairs: smaller totals that were taken back before revoked_at, and their times.';
+COMMENT ON TABLE refunds IS 'Apple''s newest report about each transaction that Apple ever took back, whether receiptd granted it or not. A transaction that was refunded before its grant must not be granted later. Never deleted.';
+COMMENT ON COLUMN refunds.period_id IS 'The id in claims of the period that was taken back. All rows of one period have the same refund. Null if the transaction pays for no period, or if only a version before 10 stored the refund.';
+COMMENT ON COLUMN refunds.earlier_parts IS 'Apple''s reports about the transaction''s refunds as JSON, the oldest first. A report has its time (in milliseconds since 1970), whether it is a reversal, whether it came in a notification, and the refunded total (share in thousandths of a percent, at, reason). The refund in force follows from all reports. Null if the other columns have the only report. An earlier version wrote pairs instead: a smaller total that was taken back before revoked_at, and its time.';
 
 CREATE TABLE IF NOT EXISTS refund_notices (
     notification_id text COLLATE "C" NOT NULL PRIMARY KEY,
@@ -717,7 +718,7 @@ CREATE TABLE IF NOT EXISTS refund_notices (
     signed_at timestamptz NOT NULL, taken_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX IF NOT EXISTS refund_notices_transactions ON refund_notices (transaction_id);
-COMMENT ON TABLE refund_notices IS 'Apple''s notifications of refunds and reversals that receiptd took, by Apple''s id: one that comes again changes nothing, whatever came between. Never deleted.';
+COMMENT ON TABLE refund_notices IS 'Apple''s notifications of refunds and reversals that receiptd has processed, by Apple''s id. If a notification comes again, it changes nothing, even if others came in between. Never deleted.';
 
 CREATE TABLE IF NOT EXISTS notifications (
     notification_id text COLLATE "C" NOT NULL PRIMARY KEY,
@@ -730,17 +731,18 @@ CREATE TABLE IF NOT EXISTS notifications (
 );
 CREATE INDEX IF NOT EXISTS notifications_days ON notifications (taken_on);
 CREATE INDEX IF NOT EXISTS notifications_transactions ON notifications (transaction_id) WHERE transaction_id IS NOT NULL;
-COMMENT ON TABLE notifications IS 'Apple''s notifications that receiptd took, by Apple''s id, whichever way they came: one that comes again changes nothing. Forgotten after 200 days; refund_notices keeps those of refunds for ever.';
+COMMENT ON TABLE notifications IS 'Apple''s notifications that receiptd has processed, by Apple''s id, from Kafka or from Apple''s notification history. If a notification comes again, it changes nothing. Deleted after 200 days; refund_notices keeps the notifications of refunds for ever.';
 
 CREATE TABLE IF NOT EXISTS notification_history (
     bundle_id text COLLATE "C" NOT NULL,
     environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
     taken_until timestamptz,
     leased_until timestamptz NOT NULL DEFAULT '-infinity', due_at timestamptz NOT NULL DEFAULT '-infinity',
-    -- Leases since a page was last taken, without released leases.
+    -- Leases since a worker last stored a page. Released leases do not count.
     starts integer NOT NULL DEFAULT 0,
-    -- SHA-256 of notifications' UUIDs. suspect is isolated now. culprit is the last during which the process died,
-    -- culprit_deaths times. Those in set_aside killed the process three times, and are dead letters.
+    -- The SHA-256 of notifications' UUIDs. suspect is in isolation now. culprit is the last suspect that killed the
+    -- process, and culprit_deaths says how often. Each one in set_aside killed the process three times, and is a dead
+    -- letter.
     suspect bytea CHECK (octet_length(suspect) = 32),
     culprit bytea CHECK (octet_length(culprit) = 32), culprit_deaths integer NOT NULL DEFAULT 0,
     set_aside bytea[] NOT NULL DEFAULT '{}',
@@ -748,7 +750,7 @@ CREATE TABLE IF NOT EXISTS notification_history (
     page_from timestamptz, page_to timestamptz, page_token text COLLATE "C",
     PRIMARY KEY (bundle_id, environment)
 );
-COMMENT ON TABLE notification_history IS 'How far receiptd has read Apple''s notification history of each app: what Apple tried to send before taken_until is durable here. The worker that asks leases the row. It finds a notification that kills the process again and again by taking one at a time.';
+COMMENT ON TABLE notification_history IS 'How far receiptd has read Apple''s notification history of each app. receiptd has stored what Apple tried to send before taken_until. The worker that reads the history leases the row. If a notification kills the process again and again, a worker takes one notification at a time to find it.';
 
 CREATE TABLE IF NOT EXISTS announced_purchases (
     transaction_id text COLLATE "C" NOT NULL PRIMARY KEY, original_transaction_id text COLLATE "C" NOT NULL,
@@ -761,7 +763,7 @@ CREATE TABLE IF NOT EXISTS announced_purchases (
     -- Whether it is a further period of its subscription, or the first period of a subscription that continues another.
     is_renewal boolean NOT NULL, previous_original_transaction_id text COLLATE "C",
     purchased_at timestamptz NOT NULL, expires_at timestamptz, grace_expires_at timestamptz,
-    -- When Apple signed or answered it. Expiry is judged by this time.
+    -- When Apple signed the purchase, or answered with it. Expiry is judged by this time.
     signed_at timestamptz NOT NULL,
     stored_at timestamptz NOT NULL DEFAULT now(),
     -- Apple's description of it, as JSON. Kept while it may still be needed, and at most 180 days.
@@ -770,7 +772,8 @@ CREATE TABLE IF NOT EXISTS announced_purchases (
         CHECK (state IN ('waiting', 'claimed', 'granted', 'held', 'refused', 'unclaimed', 'ignored')),
     reason text COLLATE "C", player_id text COLLATE "C",
     catalog_version bigint NOT NULL DEFAULT 0,
-    -- If it waits for its submission, since when. Otherwise when it must be delivered.
+    -- If awaits_submission, the time since which the purchase waits. Otherwise the time at which a worker must deliver
+    -- it.
     due_at timestamptz, awaits_submission boolean NOT NULL DEFAULT false, leased_until timestamptz,
     times_held integer NOT NULL DEFAULT 0 CHECK (times_held >= 0),
     decided_at timestamptz,
@@ -787,7 +790,7 @@ CREATE INDEX IF NOT EXISTS announced_purchases_patient ON announced_purchases (d
     WHERE state = 'waiting' AND awaits_submission;
 CREATE INDEX IF NOT EXISTS announced_purchases_outdated ON announced_purchases (catalog_version)
     WHERE state IN ('unclaimed', 'ignored') AND evidence IS NOT NULL;
--- A grant or a hold ends the wait of these rows, and shows their owner.
+-- To end the wait of these rows after a grant or a hold, which shows their owner.
 CREATE INDEX IF NOT EXISTS announced_purchases_open ON announced_purchases (original_transaction_id, transaction_id)
     WHERE state IN ('waiting', 'unclaimed', 'ignored');
 CREATE INDEX IF NOT EXISTS announced_purchases_following ON announced_purchases (previous_original_transaction_id)
@@ -807,8 +810,8 @@ CREATE INDEX IF NOT EXISTS announced_purchases_originals ON announced_purchases 
     WHERE original_transaction_id <> transaction_id;
 CREATE INDEX IF NOT EXISTS announced_purchases_names ON announced_purchases (submission_id);
 CREATE INDEX IF NOT EXISTS announced_purchases_players ON announced_purchases (player_id) WHERE player_id IS NOT NULL;
-COMMENT ON TABLE announced_purchases IS 'One row for each purchase that Apple told of by itself. A writer locks the claim of its original transaction first, except for leases and for what becomes due by a word about its token or the owner of the subscription that it goes on from. waiting: for its submission, or to be delivered. claimed: a submission or another system brought it. granted, held, refused: what its delivery decided. unclaimed: it belongs to nobody, or is not to be delivered; with the reason crashed, it killed its workers, and only an operator has it tried again. ignored: the same where the catalog lists none. A purchase that a hold claimed waits again where the hold ends without a grant. Never deleted, except for the oldest unclaimed ones of apps that the catalog does not have, where there are too many.';
-COMMENT ON COLUMN announced_purchases.submission_id IS 'In place of a game server''s: apple- and the notification, or the transaction.';
+COMMENT ON TABLE announced_purchases IS 'One row for each purchase that Apple itself reported. A writer first locks the claim of the original transaction, except to lease a row, or to make rows due because the player of a token or the owner of a continued subscription became known. The states are: waiting, for its submission or its delivery; claimed, after a submission or another system brought it; granted, held or refused, after its delivery; unclaimed, if nobody gets it; ignored, if nobody gets it and the catalog says not to list missed purchases. An unclaimed purchase with the reason crashed killed its workers, and only an operator makes it due again. If a hold ends without a grant, its purchase waits again. Rows are never deleted, except the oldest unclaimed purchases of apps that the catalog lacks, if there are too many.';
+COMMENT ON COLUMN announced_purchases.submission_id IS 'The id in place of a game server''s submission id: "apple-" and the id of the notification or of the transaction.';
 COMMENT ON COLUMN announced_purchases.period_id IS 'As in grants.';
 
 CREATE TABLE IF NOT EXISTS player_accounts (
@@ -819,10 +822,10 @@ CREATE TABLE IF NOT EXISTS player_accounts (
     PRIMARY KEY (bundle_id, token)
 );
 CREATE INDEX IF NOT EXISTS player_accounts_players ON player_accounts (player_id) WHERE player_id IS NOT NULL;
-COMMENT ON TABLE player_accounts IS 'Whose account tokens are, as the game says on the topic player-accounts: the newest record of each.';
+COMMENT ON TABLE player_accounts IS 'The player of each account token, by the token''s newest record on the topic player-accounts.';
 
 CREATE TABLE IF NOT EXISTS missed_purchase_grants (bundle_id text COLLATE "C" NOT NULL PRIMARY KEY, since timestamptz NOT NULL);
-COMMENT ON TABLE missed_purchase_grants IS 'When each app''s catalog first said that missed purchases are granted: what was bought before is only listed.';
+COMMENT ON TABLE missed_purchase_grants IS 'When each app''s catalog first said that missed purchases are granted. Purchases from before that time are only listed.';
 
 CREATE OR REPLACE FUNCTION end_wait_by_outside_grant() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -841,7 +844,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION end_wait_by_outside_grant IS 'A grant that another system writes, or that is imported, ends the wait like one of receiptd''s, and makes an owner known.';
+COMMENT ON FUNCTION end_wait_by_outside_grant IS 'Ends the wait of an announced purchase when another system or an import inserts its grant. Makes renewals due whose owner the grant shows.';
 CREATE OR REPLACE TRIGGER outside_grant_ends_wait AFTER INSERT ON grants
     FOR EACH ROW WHEN (NEW.submission_key IS NULL) EXECUTE FUNCTION end_wait_by_outside_grant();
 
@@ -856,7 +859,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION look_again_after_refund IS 'Nobody can claim what Apple took back. What it reinstates can be claimed again.';
+COMMENT ON FUNCTION look_again_after_refund IS 'Makes an announced purchase due when its refund is stored or changes: a refunded purchase is refused, and a reinstated one may be delivered.';
 CREATE OR REPLACE TRIGGER refund_of_announced_purchase AFTER INSERT OR UPDATE ON refunds
     FOR EACH ROW EXECUTE FUNCTION look_again_after_refund();
 
@@ -883,8 +886,8 @@ CREATE TABLE IF NOT EXISTS subscriptions (
     -- The time from which a worker searches Apple's history for missed periods; null when the history is read to its
     -- end.
     history_since timestamptz,
-    -- The time from which a worker requests periods from Apple; null when it has requested them. It is the start of the
-    -- last known period before one that Apple reported in a way that grants nothing.
+    -- If Apple reported a period in a way that grants nothing, the start of the last period known before. A worker
+    -- requests the periods from this time on from Apple; null when it has requested them.
     periods_since timestamptz
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
@@ -893,7 +896,7 @@ CREATE INDEX IF NOT EXISTS subscriptions_due ON subscriptions (bundle_id, due_at
 CREATE INDEX IF NOT EXISTS subscriptions_players ON subscriptions (player_id);
 CREATE INDEX IF NOT EXISTS subscriptions_kinds
     ON subscriptions (bundle_id, state, updated_at DESC, original_transaction_id);
-COMMENT ON TABLE subscriptions IS 'One row for each auto-renewable subscription, as Apple last told it, in an app that follows renewals, where something is granted of it or of the one it goes on from. Written under its claim''s lock. The columns up to updated_at are for outside readers.';
+COMMENT ON TABLE subscriptions IS 'The state of each auto-renewable subscription, as Apple last reported it. The app follows renewals, and something is granted under the subscription or under the subscription that it continues. A writer locks the claim first. The columns up to updated_at are for outside readers.';
 
 CREATE OR REPLACE FUNCTION kinds_of_subscriptions(wanted_bundle text, wanted_state text)
 RETURNS TABLE (bundle_id text, state text) LANGUAGE sql STABLE ROWS 20 SET enable_seqscan = off AS $$
@@ -908,7 +911,7 @@ RETURNS TABLE (bundle_id text, state text) LANGUAGE sql STABLE ROWS 20 SET enabl
     SELECT * FROM known
     WHERE (wanted_bundle IS NULL OR bundle_id = wanted_bundle) AND (wanted_state IS NULL OR state = wanted_state)
 $$;
-COMMENT ON FUNCTION kinds_of_subscriptions IS 'Each app and state that has subscriptions; of one app or state, or of any (null).';
+COMMENT ON FUNCTION kinds_of_subscriptions IS 'Returns each pair of app and state that has subscriptions, of one app, one state, or any (null).';
 
 CREATE TABLE IF NOT EXISTS unowned_subscriptions (
     original_transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,
@@ -921,7 +924,7 @@ CREATE TABLE IF NOT EXISTS unowned_subscriptions (
     renewal_product_told_at timestamptz
 );
 CREATE INDEX IF NOT EXISTS unowned_subscriptions_periods ON unowned_subscriptions (period_began_at);
-COMMENT ON TABLE unowned_subscriptions IS 'What Apple told of a subscription and no row in subscriptions has: nothing is granted yet, or the app does not follow renewals. The row takes it over when it is made, or at its next write. Written under its claim''s lock. Forgotten 400 days after the period began.';
+COMMENT ON TABLE unowned_subscriptions IS 'Apple''s facts about subscriptions that no row in subscriptions has: nothing is granted yet, or the app does not follow renewals. The row in subscriptions takes them over when a worker inserts it, or at its next write. A writer locks the claim first. Deleted 400 days after the period began.';
 
 CREATE TABLE IF NOT EXISTS subscription_receipts (
     original_transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,
@@ -930,7 +933,7 @@ CREATE TABLE IF NOT EXISTS subscription_receipts (
     over_on date
 ) WITH (toast_tuple_target = 256);
 CREATE INDEX IF NOT EXISTS subscription_receipts_days ON subscription_receipts (over_on) WHERE over_on IS NOT NULL;
-COMMENT ON TABLE subscription_receipts IS 'The newest receipt, decoded, of each subscription of an app without App Store Server API: receiptd asks Apple with it. PostgreSQL compresses it. Deleted 60 days after the subscription ended.';
+COMMENT ON TABLE subscription_receipts IS 'The newest receipt, decoded from base64, of each subscription of an app without App Store Server API. A worker sends it to Apple to check the subscription. PostgreSQL compresses it. Deleted 60 days after the subscription ended.';
 
 CREATE TABLE IF NOT EXISTS subscription_transfers (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -941,7 +944,7 @@ CREATE TABLE IF NOT EXISTS subscription_transfers (
 CREATE INDEX IF NOT EXISTS subscription_transfers_givers ON subscription_transfers (from_player_id);
 CREATE INDEX IF NOT EXISTS subscription_transfers_takers ON subscription_transfers (to_player_id);
 CREATE INDEX IF NOT EXISTS subscription_transfers_originals ON subscription_transfers (original_transaction_id);
-COMMENT ON TABLE subscription_transfers IS 'Which operator gave which subscription''s future periods to another player. Never deleted.';
+COMMENT ON TABLE subscription_transfers IS 'Which operator gave the future periods of which subscription to another player. Never deleted.';
 
 CREATE OR REPLACE FUNCTION is_of_app(wanted_original text, wanted_bundle text, wanted_environment text)
 RETURNS boolean LANGUAGE sql STABLE AS $$
@@ -960,9 +963,9 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
         WHERE original_transaction_id = wanted_original AND bundle_id = wanted_bundle AND environment = wanted_environment
     )
 $$;
-COMMENT ON FUNCTION is_of_app IS 'Whether anything under an original transaction is granted, held or followed in this app and environment: only there another subscription goes on from it.';
+COMMENT ON FUNCTION is_of_app IS 'Returns whether anything under an original transaction is granted or held, or has a row in subscriptions, in this app and environment. Only then can another subscription of the app continue it.';
 
--- Refund requests, and what receiptd reports to Apple about deliveries.
+-- Refund requests, and receiptd's reports to Apple about deliveries.
 
 CREATE TABLE IF NOT EXISTS finishes (
     transaction_id text COLLATE "C" NOT NULL PRIMARY KEY, bundle_id text COLLATE "C" NOT NULL,
@@ -970,20 +973,20 @@ CREATE TABLE IF NOT EXISTS finishes (
     -- The grant's event. A worker reports to Apple when the outbox no longer has this event.
     event_id uuid NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
-    -- Most events are acknowledged after two seconds. Null when the row has a result.
+    -- Two seconds after the grant, most events are acknowledged. Null when the row has a result.
     due_at timestamptz DEFAULT now() + interval '2 seconds', tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
     result text COLLATE "C", ended_on date,
     -- Each lease is longer than the one before it.
     takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
     CONSTRAINT finishes_end_once CHECK ((due_at IS NULL) = (result IS NOT NULL) AND (due_at IS NULL) = (ended_on IS NOT NULL))
 ) WITH (
-    -- As for the outbox: each row changes a few times and does not stay long.
+    -- As for the outbox, because each row changes a few times and does not stay long.
     vacuum_truncate = false,
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
 CREATE INDEX IF NOT EXISTS finishes_due ON finishes (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS finishes_ended ON finishes (ended_on) WHERE ended_on IS NOT NULL;
-COMMENT ON TABLE finishes IS 'Delivered transactions of which receiptd tells Apple so, for apps that want it. Entered with the grant, or with the submission that found it granted. Forgotten 30 days after the end.';
+COMMENT ON TABLE finishes IS 'Deliveries that receiptd reports to Apple, for apps whose catalog asks for it. A row is inserted with the grant, or with a later submission of the granted transaction. Deleted 30 days after its end.';
 
 CREATE TABLE IF NOT EXISTS refund_requests (
     notification_id text COLLATE "C" NOT NULL PRIMARY KEY,
@@ -1015,7 +1018,7 @@ CREATE INDEX IF NOT EXISTS refund_requests_unowned ON refund_requests (due_at) W
 CREATE INDEX IF NOT EXISTS refund_requests_transactions ON refund_requests (transaction_id);
 CREATE INDEX IF NOT EXISTS refund_requests_players ON refund_requests (player_id);
 CREATE INDEX IF NOT EXISTS refund_requests_taken ON refund_requests (taken_at);
-COMMENT ON TABLE refund_requests IS 'Refunds that players asked Apple for, by Apple''s notification. A request whose transaction is not granted, held, refused or parked yet has no player: a worker looks again each minute for as long as Apple takes an answer. Forgotten after 200 days.';
+COMMENT ON TABLE refund_requests IS 'Refunds that players asked Apple for, by Apple''s notification. If the transaction is not granted, held, refused or parked yet, the request has no player, and a worker looks for one each minute until Apple''s deadline. Deleted after 200 days.';
 
 CREATE TABLE IF NOT EXISTS undelivered (
     transaction_id text COLLATE "C" NOT NULL PRIMARY KEY, original_transaction_id text COLLATE "C" NOT NULL,
@@ -1031,7 +1034,7 @@ CREATE TABLE IF NOT EXISTS undelivered (
 );
 CREATE INDEX IF NOT EXISTS undelivered_players ON undelivered (player_id);
 CREATE INDEX IF NOT EXISTS undelivered_decided ON undelivered (decided_at);
-COMMENT ON TABLE undelivered IS 'Purchases that Apple vouches for and that the player who paid did not get, because their submission is parked or a rule refused it. receiptd answers Apple''s question about their refund from here, where the ledger knows nothing else. The first player''s row stays. Forgotten after 180 days.';
+COMMENT ON TABLE undelivered IS 'Purchases that Apple vouches for and that the paying player did not get, because the submission is parked or a rule refused the purchase. If no other table has the purchase, receiptd answers Apple''s question about its refund from this row. The first player''s row stays, unless only a later row proves its player to be the buyer. Deleted after 180 days.';
 
 CREATE OR REPLACE FUNCTION refund_owner(
     wanted_transaction text, wanted_original text, wanted_bundle text, wanted_environment text,
@@ -1081,7 +1084,7 @@ CREATE OR REPLACE FUNCTION refund_owner(
     ORDER BY known.place
     LIMIT 1
 $$;
-COMMENT ON FUNCTION refund_owner IS 'The player of the transaction that a refund is asked for, and the product''s type where it is known: of a transaction that is granted, held, refused or parked, or waits for its delivery, or of a non-consumable or a period that is granted or held under another id. No row where there is none. Workers before version 11 call it without a period.';
+COMMENT ON FUNCTION refund_owner IS 'Returns the player of a transaction whose refund is requested, and the product''s type if it is known. The transaction is granted, held, refused or parked, or it waits for its delivery. Or it is a non-consumable or a period that is granted or held under another id. Returns no row if there is no such player. Workers before version 11 call it without a period.';
 
 CREATE TABLE IF NOT EXISTS consumption_reports (
     bundle_id text COLLATE "C" NOT NULL, transaction_id text COLLATE "C" NOT NULL,
@@ -1092,17 +1095,17 @@ CREATE TABLE IF NOT EXISTS consumption_reports (
     PRIMARY KEY (transaction_id, bundle_id)
 );
 CREATE INDEX IF NOT EXISTS consumption_reports_told ON consumption_reports (told_at);
-COMMENT ON TABLE consumption_reports IS 'What the game said last of a transaction, for Apple''s question about its refund. Null is what it left out. Forgotten after 30 days.';
+COMMENT ON TABLE consumption_reports IS 'The game server''s last report about each transaction, for Apple''s question about its refund. A column is null if the report left it out. Deleted after 30 days.';
 
 -- Operators.
 
 CREATE TABLE IF NOT EXISTS erasures (
-    -- Longer than a player's id may be, so nobody can submit it.
+    -- The pseudonym is longer than a player's id may be, so nobody can submit it.
     pseudonym text COLLATE "C" NOT NULL PRIMARY KEY, player_id text COLLATE "C" UNIQUE,
     operator text COLLATE "C" NOT NULL, begun_at timestamptz NOT NULL DEFAULT now(), done_at timestamptz,
     CONSTRAINT erasures_forget_whom CHECK ((player_id IS NULL) = (done_at IS NOT NULL))
 );
-COMMENT ON TABLE erasures IS 'Players who were erased. player_id says who until it is done, so that an erasure goes on under the same pseudonym after a kill.';
+COMMENT ON TABLE erasures IS 'Erased players. player_id names the player until the erasure is done, so that an interrupted erasure continues under the same pseudonym.';
 
 CREATE TABLE IF NOT EXISTS traffic_minutes (
     began_at timestamptz NOT NULL,
@@ -1110,7 +1113,7 @@ CREATE TABLE IF NOT EXISTS traffic_minutes (
     name text COLLATE "C" NOT NULL, count bigint NOT NULL CHECK (count > 0),
     PRIMARY KEY (began_at, kind, name)
 ) WITH (fillfactor = 80);
-COMMENT ON TABLE traffic_minutes IS 'What all workers counted in each minute: submissions by class, events by type and reason, dead letters, Apple''s answers, and Apple''s answers by their time in seconds. For charts: a worker that dies loses the counts of its last minute. Forgotten after two days.';
+COMMENT ON TABLE traffic_minutes IS 'The counts of all workers in each minute, for charts: submissions by class, events by type and reason, dead letters, Apple''s answers, and Apple''s answers by their time in seconds. A worker that dies loses the counts of its last minute. Deleted after two days.';
 
 CREATE TABLE IF NOT EXISTS traffic_hours (
     began_at timestamptz NOT NULL,
@@ -1118,7 +1121,7 @@ CREATE TABLE IF NOT EXISTS traffic_hours (
     name text COLLATE "C" NOT NULL, count bigint NOT NULL CHECK (count > 0),
     PRIMARY KEY (began_at, kind, name)
 ) WITH (fillfactor = 80);
-COMMENT ON TABLE traffic_hours IS 'The same by hour. Forgotten after 90 days.';
+COMMENT ON TABLE traffic_hours IS 'The counts of traffic_minutes by hour. Deleted after 90 days.';
 
 CREATE TABLE IF NOT EXISTS incidents (
     kind text COLLATE "C" NOT NULL,
@@ -1128,7 +1131,7 @@ CREATE TABLE IF NOT EXISTS incidents (
     first_at timestamptz NOT NULL DEFAULT now(), last_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (kind, subject)
 );
-COMMENT ON TABLE incidents IS 'What must not be overlooked although its process may have ended before anybody looked: records that Kafka deleted unread, a database that fell back, what killed its workers. For alerts. Forgotten after 90 days.';
+COMMENT ON TABLE incidents IS 'Incidents for alerts, which an operator must see even after the process has ended: records that Kafka deleted unread, a database that fell back, work that killed workers. Deleted after 90 days.';
 
 CREATE TABLE IF NOT EXISTS local_refusals (
     event_id uuid NOT NULL PRIMARY KEY,
@@ -1139,7 +1142,7 @@ CREATE TABLE IF NOT EXISTS local_refusals (
 CREATE INDEX IF NOT EXISTS local_refusals_submissions ON local_refusals (submission_id);
 CREATE INDEX IF NOT EXISTS local_refusals_players ON local_refusals (player_id);
 CREATE INDEX IF NOT EXISTS local_refusals_kept ON local_refusals (kept_at);
-COMMENT ON TABLE local_refusals IS 'A sample of the rejections that asked nobody and are in no other table: at most 200 a minute of each worker, told once a minute. For people who look a submission or a player up. Forgotten after three days.';
+COMMENT ON TABLE local_refusals IS 'A sample of the rejections that workers decided without Apple and that no other table has: at most 200 a minute from each worker, stored once a minute. For people who look up a submission or a player. Deleted after three days.';
 
 CREATE TABLE IF NOT EXISTS console_changes (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -1154,6 +1157,6 @@ CREATE TABLE IF NOT EXISTS console_changes (
 );
 -- For `receiptd players erase`. A filter may be longer than a B-tree's entry.
 CREATE INDEX IF NOT EXISTS console_changes_subjects ON console_changes USING hash (subject);
-COMMENT ON TABLE console_changes IS 'Who changed what with the console, or by a command about what is parked, unclaimed or a dead letter. Entered before the change begins, and ended with its result. Never deleted.';
+COMMENT ON TABLE console_changes IS 'Which operator changed what with the console, or by a command about parked submissions, unclaimed purchases or dead letters. A row is inserted before the change begins, and gets its result at the end. Never deleted.';
 
 INSERT INTO schema_version (version) VALUES (12) ON CONFLICT DO NOTHING;

@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Writes rows with the worker's own code, under ids that belong to nobody. A foreign trigger, rule or constraint may
-/// refuse a row, and no plan shows that.
+/// Writes rows with the worker's own code, under ids that belong to nobody. Only a real write shows that somebody
+/// else's trigger, rule or constraint refuses a row.
 extension LedgerRehearsal {
     private static let topic = "receiptd check"
     /// An id of twenty digits. Apple's ids have fewer.

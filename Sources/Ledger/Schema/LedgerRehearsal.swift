@@ -88,7 +88,7 @@ public enum LedgerRehearsal {
                 guard error.kind != .connection else { throw error }
                 try session.run(script: "ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal")
             }
-            // All parameters are NULL. A statement that refuses NULL says nothing about the database.
+            // All parameters are NULL here. If a statement fails only because of a NULL, the database has no fault.
             return error.kind == .data ? nil : error
         }
     }

@@ -6,8 +6,8 @@ public enum MaintenanceCheck: Sendable, Equatable {
     case able
     /// Other sessions have locked the tables, so the check could not create a partition.
     case busy([LockHolder])
-    /// PostgreSQL refuses the partition, or the role lacks the right to drop one. The text says why. Until this is
-    /// corrected, records of days without a partition go to the default partition.
+    /// PostgreSQL refuses the partition, or the role lacks the right to drop one. The text says why. Until an operator
+    /// corrects this, the outcomes of days without a partition go to the default partition.
     case refused(String)
 
     private struct RolledBack: Error {

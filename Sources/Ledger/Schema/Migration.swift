@@ -14,12 +14,12 @@ struct Migration {
         case waiting([LockHolder])
     }
 
-    /// The age in seconds from which an SQL transaction cannot be a worker's batch.
+    /// A worker's batch ends within this many seconds, so an older SQL transaction is no batch.
     static let oldTransaction = 1.0
     /// The longest wait for a lock, during which writers queue.
     static let lockTimeout = "200ms"
-    /// The longer wait of every fifth try. PostgreSQL cancels an autovacuum for which a session waits, but only after
-    /// `deadlock_timeout`, which is one second by default.
+    /// The longest wait of every fifth try. It is longer, because PostgreSQL cancels an autovacuum that blocks a
+    /// session, but only after `deadlock_timeout`, which is one second by default.
     static let lockTimeoutAgainstAutovacuum = "1500ms"
     /// One try of this many has the longer wait.
     static let triesPerLongOne = 5
@@ -62,7 +62,7 @@ struct Migration {
         }
     }
 
-    /// Runs `body` when no session is in the way, and runs it again if a lock still failed.
+    /// Runs `body` when no session is in the way. If `body` still does not get a lock, runs it again.
     ///
     /// After `patience`, throws a `PostgresError` with the SQLSTATE 55P03, which names the sessions in the way.
     /// - Parameter find: returns the sessions in the way whose SQL transactions are at least this many seconds old.
@@ -112,8 +112,8 @@ struct Migration {
         files.filter { $0.version > found ?? 0 }
     }
 
-    /// The statement that locks all tables before any is changed. Batches start with claims, so claims are locked
-    /// first: running batches end, and new batches wait before they have a lock.
+    /// The statement that locks all tables before any is changed. A batch locks claims first, and so does this
+    /// statement: then running batches end, and new batches wait before they have any lock.
     private var locking: String {
         let names = (["claims"] + definition.tables.filter { $0 != "claims" }).joined(separator: ",")
         return """

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Creates the outcomes table's partitions for coming days, and deletes old decided submissions. It never deletes
+/// Creates the outcomes table's partitions for coming days, and deletes old outcomes and other old rows. Never deletes
 /// grants, holds or refunds. One replica at a time does this for all replicas. `run` waits for no lock: its report has
 /// the sessions in the way, and the next turn tries again.
 public struct OutcomeRetention: Sendable {

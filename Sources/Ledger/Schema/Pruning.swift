@@ -27,7 +27,7 @@ struct Pruning: Sendable {
         // One search serves many deletes, because a deleted row stays in the index during a backup.
         finding = PostgresStatement(
             "SELECT ctid::text AS place FROM \(table) WHERE \(column) < \(limit) ORDER BY \(column) LIMIT $2")
-        // The place (ctid) may have another row now, so the statement checks the date again.
+        // Since the search, another row may have taken the place (ctid), so the statement checks the date again.
         deleting = PostgresStatement(
             "DELETE FROM \(table) WHERE ctid = ANY ($2::text[]::tid[]) AND \(column) < \(limit)")
     }

@@ -3,7 +3,7 @@ import Postgres
 /// Deletes sightings of devices that no longer count.
 ///
 /// An index on their days would slow down every sighting. So a worker reads one eighth of the table each day instead. A
-/// sighting that no longer counts is deleted within `shares` days, or a round later if a turn failed.
+/// sighting that no longer counts is deleted within `shares` days, or within twice as many if a turn failed.
 struct SightingPruning: Sendable {
     static let shares: Int32 = 8
     /// The blocks that one statement reads: 1 MiB, or about 9,000 sightings.

@@ -1,5 +1,5 @@
 -- Returns two facts about each index of a script: whether its table is so large that a build takes long, and whether
--- the index is valid. The second is null if the index is missing, and false if its build was interrupted.
+-- the index is valid. The second fact is null if the index is missing, and false if its build was interrupted.
 -- $1 indexes; $2 their tables; $3 from how many bytes a table is large
 SELECT wanted.index_name,
     coalesce(pg_table_size(to_regclass(wanted.table_name)) > $3 AND pg_class.relkind = 'r', false) AS is_large,

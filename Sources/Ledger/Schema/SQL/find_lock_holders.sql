@@ -1,6 +1,5 @@
 -- Finds the SQL transactions that have locked any of these tables, the oldest first. A prepared transaction has no
--- session. A role without pg_monitor does not see the age of other roles' sessions. Such a session is listed only if $2
--- is 0.
+-- session. A role without pg_monitor does not see the age of other roles' sessions, and finds them only if $2 is 0.
 -- $1 tables; $2 the least age in seconds
 SELECT held.pid, activity.application_name, activity.usename::text AS role,
     min(relation.name) AS table_name,

@@ -1,5 +1,5 @@
 -- Finds the SQL transactions that keep an old snapshot, the oldest first. CREATE INDEX CONCURRENTLY waits for them.
--- A role without pg_monitor does not see the age of other roles' sessions. Such a session is listed only if $1 is 0.
+-- A role without pg_monitor does not see the age of other roles' sessions, and finds them only if $1 is 0.
 -- $1 the least age in seconds
 SELECT pid, application_name, usename::text AS role, ''::text AS table_name,
     extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds
