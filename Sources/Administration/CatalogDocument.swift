@@ -18,8 +18,8 @@ package struct CatalogDocument: Sendable {
         }
     }
 
-    /// Returns the changes that replace a stored catalog by this catalog. This function is not inlined: the optimizer
-    /// of Swift 6.3 crashes on a typed throw that is inlined into an asynchronous function.
+    /// Returns the changes that an import of this catalog makes to a stored catalog. This function is not inlined: the
+    /// optimizer of Swift 6.3 crashes on a typed throw that is inlined into an asynchronous function.
     @inline(never)
     package func difference(from stored: CatalogStore.Stored?) throws -> CatalogDifference {
         CatalogDifference(

@@ -3,7 +3,7 @@ import ReceiptdConfiguration
 
 extension CommandFailure {
     /// Makes the failure of a command that cannot use Kafka. The message contains the last fault that the client
-    /// logged. The exit code is 78 if Kafka refuses the name, the password or the mechanism, otherwise 69.
+    /// logged. If Kafka refuses the user's name, the password or the SASL mechanism, the exit code is 78, otherwise 69.
     package init(kafka error: any Error, _ recorder: TroubleRecorder) {
         if let failure = error as? CommandFailure {
             self = failure

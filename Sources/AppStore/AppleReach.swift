@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// Records which of Apple's addresses answer. receiptd shows outages on a page. It logs an outage at its beginning,
-/// once a minute during it, and at its end.
+/// Records which of Apple's addresses answer. receiptd shows outages on the worker's page. The worker logs each outage
+/// at its beginning, once a minute, and at its end.
 ///
 /// An outage begins with the second failure in a row, once `quietSeconds` have passed since the last answer.
 public struct AppleReach: Sendable {
@@ -26,9 +26,9 @@ public struct AppleReach: Sendable {
         case back(Outage, afterSeconds: Double)
     }
 
-    /// The number of failures in a row from which an outage may begin.
+    /// The number of failures in a row that an outage needs to begin.
     static let failures = 2
-    /// The seconds without an answer from which an outage may begin.
+    /// The seconds without an answer that an outage needs to begin.
     static let quietSeconds = 5.0
     /// The seconds between two reminders of one outage.
     static let reminderSeconds = 60.0

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The process's only `AppleReach`, with its clocks. A task of the process runs `follow`.
+/// The process's only `AppleReach`, behind a lock, with the clocks that it needs. A task of the process runs `follow`.
 public final class AppleReachWatch: Sendable {
     /// The seconds between two checks for outages that go on.
     private static let lookSeconds = 5.0
@@ -15,8 +15,8 @@ public final class AppleReachWatch: Sendable {
     /// - Parameters:
     ///   - now: returns the seconds of a monotonic clock.
     ///   - time: returns the time of the wall clock, for people.
-    ///   - tell: gets each news, and all addresses that do not answer now. `AppleReachWatch` calls `tell` from any
-    ///     thread, one call at a time. `tell` must not block.
+    ///   - tell: a function that gets each `News`, and all outages that go on now. `AppleReachWatch` calls `tell` from
+    ///     any thread, one call at a time. `tell` must not block.
     public init(
         now: (@Sendable () -> Double)? = nil, time: (@Sendable () -> Timestamp)? = nil,
         tell: @escaping @Sendable (AppleReach.News, [AppleReach.Outage]) -> Void

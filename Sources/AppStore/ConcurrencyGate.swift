@@ -82,7 +82,7 @@ public final class ConcurrencyGate: Sendable {
         case mustWait(ticket: UInt64)
     }
 
-    /// Ends the wait of the requests of these kinds that began to wait before `time`. These requests get no permit.
+    /// Removes waiting requests of these kinds from the queue, without a permit, if they began to wait before `time`.
     public func dismiss(_ kinds: [RequestKind], waitingSince time: Double) {
         let (dismissed, admitted) = state.withLock { state in
             let dismissed = state.waiters.takeFirst(kinds) { $0.since < time }

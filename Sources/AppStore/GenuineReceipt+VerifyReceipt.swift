@@ -5,7 +5,7 @@ import NamesAndTimes
 extension GenuineReceipt {
     /// Reads an answer with status 0 or 21006 about an app receipt (iOS 7) or a single transaction (iOS 6). Keeps the
     /// name of an unreadable fact with its purchase, so that the rules can decide the other purchases. Throws if the
-    /// answer names no app, or if a member for purchases is neither null nor an array nor a non-empty object.
+    /// answer names no app, or if a member for purchases is a text, a number, a boolean or an empty object.
     /// - Parameter cameAt: the time at which receiptd got the answer. It replaces a `request_date` that is missing or
     ///   unreadable.
     init(
@@ -64,7 +64,8 @@ extension GenuineReceipt {
     }
 
     /// The members that Apple sends only for receipts with auto-renewable subscriptions. An empty list counts as
-    /// present, because in doubt receiptd must not keep the answer.
+    /// present. If in doubt, receiptd must assume such a subscription and ask Apple again, instead of remembering the
+    /// answer.
     private static let renewalMarks = [
         "latest_receipt", "latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info",
         "auto_renew_status",
@@ -84,8 +85,8 @@ extension GenuineReceipt {
         if case .value(let id) = receipt.identifier("app_transaction_id") { id } else { nil }
     }
 
-    /// Returns the creation date of an app receipt. An unreadable date counts as absent. If the date is absent, only
-    /// purchases in the receipt itself count.
+    /// Returns the creation date of an app receipt. An unreadable date counts as absent. If the date is absent,
+    /// receiptd does not ask Apple about purchases that the receipt lacks.
     private static func createdAt(_ receipt: JSONValue) -> Timestamp? {
         let told = receipt.date("receipt_creation_date_ms", "receipt_creation_date")
         if case .value(let time) = told { return time }

@@ -7,8 +7,8 @@ public enum RetryAfter {
     /// The longest wait in milliseconds that receiptd accepts from a header: one hour.
     public static let maximumMilliseconds: Int64 = 3_600_000
 
-    /// The smallest number that is a point in time in milliseconds (1973 and later). A smaller number is a number of
-    /// seconds (at most 3,000 years).
+    /// A number above this one is a point in time in milliseconds (1973 and later). Any other number is a number of
+    /// seconds, at most about 3,000 years.
     private static let smallestPointInTime: Int64 = 100_000_000_000
 
     /// Returns the time from which receiptd may ask Apple again, at most an hour after `now`. Returns nil if the header

@@ -142,8 +142,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         case .success(let answer) where answer.status == 200:
             return VerifyReceiptAnswer.parseWithStatus(answer.body, asked: asked, cameAt: WallClock.now)
         case .success(let answer):
-            // The HTTP request has no credentials, so an HTTP status other than 200 says nothing about the receipt or
-            // the settings.
+            // The request has no credentials in its HTTP headers. So an HTTP status other than 200 says nothing about
+            // the receipt or the settings.
             let trouble = AppleAnswer.Trouble(
                 answer.status == 429 ? .rateLimited : .serverError,
                 retryNotBefore: answer.retryAfter.flatMap {

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Turns the answer of a step into the bytes to send, and into the action on the connection.
+/// Turns a step's `Answer` into a `WireAnswer`: the bytes to send, and the fault of the connection if there is one.
 struct AnswerRenderer {
     enum Question {
         /// A request to verifyReceipt. The request is nil unless it was a POST of a JSON object.
@@ -9,7 +9,7 @@ struct AnswerRenderer {
         case serverAPI(ServerAPIAnswer, SimulatedEndpoint)
     }
 
-    /// The simulation's facts for an answer of verifyReceipt that are not in the receipt.
+    /// The data that verifyReceipt's answer needs and that the receipt does not contain.
     struct ReceiptKnowledge {
         let sharedSecrets: [String: String]
         /// The customer's data in the store, and the customer's newest receipt in base64. Nil if the store does not
@@ -155,7 +155,8 @@ struct AnswerRenderer {
         }
     }
 
-    /// Builds an error of the App Store Server API. The error 4040010 has HTTP status 404.
+    /// Builds an error of the App Store Server API. The first three digits of a code such as 4040010 are the HTTP
+    /// status. A smaller code is itself the status, and the response has no body.
     private mutating func error(_ fault: ServerAPIFault) -> HTTPResponseWriter {
         let hasBody = fault.code >= 1_000_000
         let status = hasBody ? fault.code / 10_000 : fault.code
@@ -183,7 +184,7 @@ struct AnswerRenderer {
         return nil
     }
 
-    /// The field `is_retryable` of an answer, with the spelling of its key and of its value.
+    /// The value of `is_retryable`, and the styles in which the answer writes the key and the value.
     private struct RetryFlag {
         let isSet: Bool
         let key: SimulatedStep.KeyStyle

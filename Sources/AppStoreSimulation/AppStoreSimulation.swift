@@ -9,7 +9,7 @@ import NIOPosix
 ///
 /// 1. the outage of the environment
 /// 2. the error rate of the environment, which chooses requests by chance
-/// 3. the behaviour of the environment
+/// 3. the behaviour (`SimulatedBehaviour`) of the environment
 /// 4. the behaviour registered for the receipt, or for the id at the endpoint of the App Store Server API
 /// 5. the behaviour of the endpoint of the App Store Server API
 /// 6. the behaviour inside the receipt
@@ -33,10 +33,10 @@ public final class AppStoreSimulation: Sendable {
         /// The signer of transactions, renewal info, notifications and receipts. If it is nil, their signatures are
         /// worthless, like `SimulatedSignature.dummy`.
         public var signer: SimulatedSigner?
-        /// The closure that gets each notification of the store, in order. The simulation calls it before the change of
-        /// the store returns.
+        /// The closure that gets each notification of the store, in order. The function that changes the store calls
+        /// this closure before it returns.
         public var notified: (@Sendable (SignedNotification) -> Void)?
-        /// The seed of the random latencies, error rates and ids.
+        /// The seed of the random latencies and ids, and of the choice of requests by the error rate.
         public var seed: UInt64 = 1
         /// The number of event loops.
         public var threads = 1

@@ -14,8 +14,8 @@ struct AppleAnswer {
 
     // MARK: iOS 7 and later
 
-    /// - Parameter receiptData: the request's `receipt-data`, which is the `latest_receipt` if the store has no newer
-    ///   receipt.
+    /// - Parameter receiptData: the request's `receipt-data`. If the store has no newer receipt, the answer repeats
+    ///   this text as `latest_receipt`.
     func write(_ receipt: SimulatedReceipt, receiptData: String, into body: inout ByteBuffer) {
         let isProduction = receipt.environment == .production
         body.writeStaticString("{\"receipt\":{\"receipt_type\":\"")
@@ -49,8 +49,8 @@ struct AppleAnswer {
         body.writeStaticString("\"status\":0}")
     }
 
-    /// Writes the fields that only a receipt with auto-renewable subscriptions has. `latest_receipt_info` lists all
-    /// purchases, newest first.
+    /// Writes the fields that Apple's answer has only for a receipt with auto-renewable subscriptions.
+    /// `latest_receipt_info` lists all purchases, newest first.
     private func writeLatest(
         _ receipt: SimulatedReceipt, receiptData: String, into body: inout ByteBuffer
     ) {
@@ -183,7 +183,7 @@ struct AppleAnswer {
                 let renewal = pending.subscription.renewal
                 body.writeStaticString(",\"auto_renew_product_id\":")
                 body.writeQuoted(renewal.product.id)
-                // In this style the values are numbers, not text.
+                // In iOS 6 answers these values are numbers, not text.
                 body.writeStaticString(renewal.isOn ? ",\"auto_renew_status\":1" : ",\"auto_renew_status\":0")
                 if pending.isOver {
                     let isRetried = renewal.isInBillingRetry
@@ -227,7 +227,7 @@ struct AppleAnswer {
         body.writeStaticString("}")
     }
 
-    /// Writes the expiry. In this style `expires_date` is in milliseconds, and the names of the texts end in
+    /// Writes the expiry. In iOS 6 answers `expires_date` is in milliseconds, and the keys of the dates as text end in
     /// `_formatted`.
     private func writeExpiry(_ milliseconds: Int64, into body: inout ByteBuffer) {
         let time = Timestamp(milliseconds: milliseconds / 1000 * 1000)

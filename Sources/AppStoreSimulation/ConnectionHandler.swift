@@ -1,15 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// Reads one request at a time from a connection, and answers the request. Closes a connection with pipelined requests.
+/// Reads one request at a time from a connection, and answers it. If the client sends a request before it has the
+/// answer to the last one, the handler closes the connection.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = ByteBuffer
 
     /// The most bytes of a request's body. A receipt of some hundreds of purchases is far smaller.
     static let maximumBody = 4 * 1024 * 1024
-    /// The most bytes of a body that is too large that the handler reads and discards. So a client that sends its whole
-    /// body first gets the answer 413, too.
+    /// The most bytes of a too large body that the handler reads and discards. A client that sends its whole body
+    /// before it reads then still gets the answer 413.
     static let maximumDrained = 64 * 1024 * 1024
 
     private static let serverAPIPath = "/inApps/"
@@ -23,7 +24,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var receivedBytes = 0
     /// True from the end of a request to its answer. It stays true if the simulation never answers the request.
     private var isAnswering = false
-    /// True if the counters count the request under way as a concurrent one.
+    /// True if the request under way is part of `SimulationCounters.concurrentRequests`.
     private var isCounted = false
     private var timer: Scheduled<Void>?
 

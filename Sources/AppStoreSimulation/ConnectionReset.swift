@@ -8,7 +8,7 @@ import NIOPosix
 #endif
 
 extension Channel {
-    /// Closes the connection with RST instead of FIN: a linger time of zero makes the kernel throw away unsent bytes.
+    /// Closes the connection with RST instead of FIN. With a linger time of 0, the kernel throws unsent bytes away.
     func resetConnection() {
         guard let socket = self as? any SocketOptionProvider else {
             close(promise: nil)

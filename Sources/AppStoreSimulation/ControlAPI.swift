@@ -22,7 +22,7 @@ struct ControlAPI: Sendable {
     struct Reply {
         var status: Int
         var body: [UInt8]
-        /// The closure to call once the reply is being sent; nil for none.
+        /// The closure to call after the reply was handed to the connection; nil for none.
         var afterwards: (@Sendable () -> Void)?
 
         static let done = Reply(status: 200, body: Array("{\"ok\":true}".utf8))

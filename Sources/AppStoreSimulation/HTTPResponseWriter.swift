@@ -9,8 +9,8 @@ struct HTTPResponseWriter {
     let lengthIndex: Int
     let bodyIndex: Int
 
-    /// Begins a response. A header from a behaviour loses its line breaks, and cannot replace the headers that frame
-    /// the body.
+    /// Begins a response. Removes line breaks from the headers of a behaviour. Leaves out a behaviour's
+    /// `Content-Length` and `Transfer-Encoding`.
     init(
         _ buffer: ByteBuffer, status: Int = 200, contentType: StaticString = "application/json", isLast: Bool,
         headers: [String: String] = [:]

@@ -8,8 +8,8 @@ struct OutageSwitch: Sendable {
     /// Begins or ends an outage.
     /// - Parameters:
     ///   - outage: the outage; nil ends the present outage.
-    ///   - durationMilliseconds: the length of the outage, at most a day; nil for no end. When this time is over,
-    ///     nothing happens if another call has begun or ended an outage meanwhile.
+    ///   - durationMilliseconds: the length of the outage, at most a day; nil for no end. If another call begins or
+    ///     ends an outage meanwhile, nothing happens at the end of this time.
     /// - Returns: a future that succeeds once the listener is closed (`.refuse`) or open.
     @discardableResult
     func set(

@@ -16,7 +16,7 @@ enum PacificTime {
         return (start..<end).contains(time.milliseconds) ? daylight : standard
     }
 
-    /// Returns the time of a clock in Los Angeles, in a value that reads as UTC.
+    /// Returns a timestamp whose date and time of day in UTC are those of a clock in Los Angeles at `time`.
     static func local(_ time: Timestamp) -> Timestamp { time.adding(milliseconds: offset(at: time)) }
 
     /// Returns the first Sunday of a month, in days since 1970. Day 0 was a Thursday.

@@ -1,6 +1,6 @@
 import SwiftASN1
 
-/// An app receipt as read from DER. The behaviour stays text here, because `SimulationState` caches decoded behaviours.
+/// An app receipt as read from DER. The behaviour stays text here: `SimulationState` decodes it, and caches the result.
 struct ParsedAppReceipt {
     var receipt: SimulatedReceipt
     var behaviourText: String?

@@ -18,7 +18,7 @@ extension DER.Serializer {
         appendPrimitiveNode(identifier: .ia5String) { $0.append(contentsOf: text.utf8) }
     }
 
-    /// Appends a date in the form of receipts, in whole seconds; nil appends the empty string, as at Apple.
+    /// Appends a date as receipts have it, in whole seconds; for nil an empty string, as in Apple's receipts.
     mutating func date(milliseconds: Int64?) {
         ia5(milliseconds.map { CivilTime(Timestamp(milliseconds: $0 / 1000 * 1000)).text(separator: 0x54) + "Z" } ?? "")
     }

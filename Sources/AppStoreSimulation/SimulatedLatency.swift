@@ -21,7 +21,7 @@ public enum SimulatedLatency: Sendable, Hashable {
         case .fixed(let value): milliseconds = value
         case .uniform(let low, let high): milliseconds = low + (high - low) * random.unit()
         case .logNormal(let median, let sigma, let cap):
-            // The Box–Muller transform. 1 - u is never zero, whose logarithm is not finite.
+            // The Box–Muller transform. It has `1 - u` in place of `u`, because `u` may be 0, which has no logarithm.
             let normal = sqrt(-2 * log(1 - random.unit())) * cos(2 * Double.pi * random.unit())
             milliseconds = min(median * exp(sigma * normal), cap)
         }

@@ -59,7 +59,7 @@ public struct SimulatedNotification: Sendable {
 }
 
 extension SimulatedNotification {
-    /// Returns the claims of a purchase as a notification repeats them.
+    /// Returns the claims of a purchase as a JSON object, for the property `transaction` of a notification.
     /// - Parameters:
     ///   - revokedAt: the `revocationDate`, in milliseconds since 1970; nil without a refund, or after its reversal.
     ///   - milliPercent: the `revocationPercentage`, in thousandths of a percent.

@@ -30,7 +30,7 @@ public struct SimulatedPurchase: Sendable, Hashable, Codable {
     public let cancellationDateMilliseconds: Int64?
     public let isTrial: Bool
     public let ownershipType: OwnershipType
-    /// The account token; nil without one. Only `latest_receipt_info` shows it, as at Apple.
+    /// The account token; nil without one. Only `latest_receipt_info` shows it, as in Apple's answers.
     public var appAccountToken: String?
     public let webOrderLineItemID: Int64?
     /// The facts that are in Apple's answer and in no receipt; nil if there are none.

@@ -6,7 +6,7 @@ import Encodings
 /// Two limits of the real format apply here: dates are in whole seconds, and a sandbox receipt has app id 0.
 public struct SimulatedReceipt: Sendable, Hashable, Codable {
     public var bundleID: String
-    /// The `adam_id`. A sandbox receipt has 0 in its bytes, as at Apple.
+    /// The `adam_id`. In the bytes of a sandbox receipt it is 0, as in Apple's receipts.
     public var appAppleID: Int64
     public var environment: SimulatedEnvironment
     /// The creation time in milliseconds since 1970. The encoded receipt has it in whole seconds.

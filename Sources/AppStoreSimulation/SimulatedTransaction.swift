@@ -23,11 +23,11 @@ public struct SimulatedTransaction: Sendable, Hashable, Codable {
         case behaviour
     }
 
-    /// Returns the key of a transaction's counts and behaviour. The text before the id makes the key differ from
-    /// receipts' keys.
+    /// Returns the key under which the simulation counts requests for a transaction and keeps its behaviour. The word
+    /// before the id makes this key differ from the key of a receipt.
     static func hash(_ transactionID: String) -> UInt64 { ReceiptHash.hash("transaction \(transactionID)") }
 
-    /// Returns the key of the counts and the behaviour of an id at one endpoint of the App Store Server API.
+    /// Returns the key for the counts and the behaviour of an id at one endpoint of the App Store Server API.
     static func hash(_ id: String, _ endpoint: SimulatedEndpoint) -> UInt64 {
         endpoint == .transactions ? hash(id) : ReceiptHash.hash("\(endpoint.rawValue) \(id)")
     }
@@ -53,7 +53,7 @@ public enum SimulatedArrangement: Sendable, Hashable, Codable {
     }
 }
 
-/// A registered transaction, with the app and the environment that may get it.
+/// A registered transaction. Only requests of this app in this environment get its JWS.
 struct KnownTransaction: Sendable {
     let signedTransactionInfo: String
     let bundleID: String

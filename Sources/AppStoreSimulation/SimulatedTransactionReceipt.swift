@@ -98,8 +98,8 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
     }
 }
 
-/// A transaction receipt as read from the decoded base64. The behaviour stays text here, because `SimulationState`
-/// caches decoded behaviours.
+/// A transaction receipt as read from the decoded base64. The behaviour stays text here: `SimulationState` decodes it,
+/// and caches the result.
 struct ParsedTransactionReceipt {
     var receipt: SimulatedTransactionReceipt
     var behaviourText: String?

@@ -41,8 +41,8 @@ struct SimulationState: Sendable {
     struct Opening {
         /// The latency in nanoseconds.
         var latency: Int64
-        /// The step of an outage or of the error rate, for which the simulation does not read the receipt; nil without
-        /// such a step.
+        /// The step of an outage or of the error rate; nil without such a step. If it is not nil, the simulation does
+        /// not read the receipt.
         var forced: SimulatedStep?
         var needsHash: Bool
     }
@@ -94,7 +94,7 @@ struct SimulationState: Sendable {
     mutating func connectionOpened() { tally.connectionOpened() }
     mutating func connectionClosed() { tally.connectionClosed() }
 
-    /// - Returns: the new generation, which the end of a timed outage compares.
+    /// - Returns: the new `outageGeneration`, which the end of a timed outage compares with the present one.
     mutating func setOutage(_ outage: SimulatedOutage?, endpoint: SimulatedEnvironment?) -> Int {
         outages.set(outage, endpoint: endpoint)
         outageGeneration += 1

@@ -2,7 +2,7 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// The kind and content of any text, for people. No rule reads it.
+/// The result of examining any text, for people. No rule reads this result.
 public struct ExaminedProof: Sendable {
     public enum Kind: String, Sendable, CaseIterable {
         case receipt
@@ -47,7 +47,7 @@ public struct ExaminedProof: Sendable {
 extension ProofReader {
     /// Reads any text: a receipt in base64 or in bytes, a JWS of any kind, Unity's envelope, or a notification's body.
     public func examine(_ bytes: [UInt8]) -> ExaminedProof {
-        // A new reader remembers no chain. So the new reader's chains are only the chains of this proof.
+        // A new reader remembers no chain, so that `knownChains` has only the chains of this proof.
         let reader = ProofReader(chains: chains.forgetful)
         var examined = reader.read(bytes)
         if examined.signature == .proven { examined.chain = reader.chains.knownChains.first ?? [] }
@@ -160,7 +160,7 @@ extension ExaminedProof {
         if kind == .unknown { cause = .notATransaction }
     }
 
-    /// Adds the transaction inside a notification, which has a signature of its own.
+    /// Adds the notification's transaction. The transaction has a signature of its own.
     fileprivate mutating func add(_ reading: SignedTransactionReading?) {
         guard case .read(let transaction)? = reading else { return }
         purchases = [transaction.purchase]

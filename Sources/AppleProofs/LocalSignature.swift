@@ -27,8 +27,7 @@ public enum Forgery: String, Error, Sendable, CaseIterable {
     case localEnvironment = "signed by a development machine"
 }
 
-/// The reason why a signature is neither proven nor forged. The signature may be genuine, but exceeds what receiptd can
-/// check.
+/// The reason why a signature is neither proven nor forged. The signature may be genuine, but receiptd cannot check it.
 public enum Doubt: String, Error, Sendable, CaseIterable {
     case unknownAlgorithm = "an algorithm that is not known here"
     case keySize = "a key of a size that is not checked here"

@@ -67,7 +67,7 @@ extension ParsedProof.Signature {
 
 extension ProofContent {
     fileprivate init(_ receipt: LocalReceipt) {
-        // If a transaction has two rows, only Apple can say which row is right.
+        // If two entries have one transaction id, only Apple can say which entry is right.
         let count = receipt.purchases.count
         let isUnambiguous = count < 2 || Set(receipt.purchases.map(\.transactionID)).count == count
         self.init(

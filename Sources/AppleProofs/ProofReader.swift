@@ -2,8 +2,9 @@ import Fulfillment
 
 /// Reads receipts and signed transactions, and checks without asking Apple whether Apple signed them.
 ///
-/// The reader does no I/O and reads no clock. It judges a signature by the time that the signature covers. Equal bytes
-/// give equal results. Any thread may use the reader. Copies of a reader share one cache of Apple's certificate chains.
+/// The reader does no I/O and reads no clock. The signed data itself names the time at which the signature must be
+/// valid. Equal bytes give equal results. Any thread may use the reader. Copies of a reader share one cache of Apple's
+/// certificate chains.
 public struct ProofReader: Sendable {
     /// The most bytes of a receipt or a signed transaction.
     public static let maximumSize = 1024 * 1024

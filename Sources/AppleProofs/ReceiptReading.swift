@@ -32,7 +32,7 @@ public struct LocalReceipt: Sendable, Equatable {
     public var purchases: [StorePurchase]
     /// The kinds of the purchases' products, in the order of `purchases`; nil for a purchase without a kind.
     public var kinds: [ProductKind?]
-    /// The number of rows that receiptd cannot read as purchases. Apple can read them.
+    /// The number of entries that receiptd cannot read as purchases. Apple can read them.
     public var unreadablePurchases: Int
     /// True if another field on which verdicts depend is unreadable. In an app receipt, this field is Apple's number of
     /// the app. In a transaction receipt, the field may also be the original transaction, the quantity, the purchase

@@ -30,7 +30,7 @@ extension Console {
                 "somebody typed a wrong name or password at the console",
                 [.operatorName: "\(passwords.knows(name) ? name : "unknown")"])
             defer { limit.end(origin, isRight: false) }
-            // The wait counts from the start of the request, so that its length shows nothing about the name.
+            // The delay begins with the check, so the time of the answer does not show whether a user has the name.
             try await Task.sleep(until: begun + .seconds(seconds), clock: .continuous)
             return ConsoleAnswer(
                 status: .unauthorized, body: SignInPage(next: next, message: "The name or the password is wrong.").html)

@@ -48,7 +48,7 @@ package struct ConsoleServer: Service {
     }
 }
 
-/// Passes every request to the console, except the probes of the orchestrator.
+/// Passes every request to the console, except the orchestrator's probes and requests for the metrics.
 private struct ConsolePages<Probes: HTTPResponder>: RouterMiddleware where Probes.Context == BasicRequestContext {
     typealias Context = BasicRequestContext
 
@@ -56,8 +56,8 @@ private struct ConsolePages<Probes: HTTPResponder>: RouterMiddleware where Probe
     let probes: Probes
     let failures: Failures
 
-    /// Returns true for a request that the console does not answer. An orchestrator may probe at any address of the
-    /// pod. Only a request to a known host gets the metrics.
+    /// Returns true for a probe, or for a request for the metrics. A probe may have any `Host`, because an orchestrator
+    /// may probe at any address of the pod. A request for the metrics must name a known host.
     private func isForProbes(_ request: Request) -> Bool {
         guard request.method == .get else { return false }
         return switch request.uri.path {

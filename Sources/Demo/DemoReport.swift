@@ -21,7 +21,7 @@ package struct DemoReport: Sendable {
         }
     }
 
-    /// The length of the ruled line, for a terminal of 80 columns.
+    /// The length of the horizontal line, for a terminal of 80 columns.
     private static let ruled = 79
 
     /// Returns the counts, and then the cases.

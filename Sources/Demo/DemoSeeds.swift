@@ -13,7 +13,7 @@ package enum DemoSeeds: Sendable {
         package let folder: String
     }
 
-    /// Calls `body` with the folder. Writes the cases of this program into a temporary folder first.
+    /// Calls `body` with the folder. For `builtIn`, writes the cases into a temporary folder while `body` runs.
     func withFolder<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
         if case .folder(let path) = self { return try await body(URL(fileURLWithPath: path)) }
         let folder = FileManager.default.temporaryDirectory

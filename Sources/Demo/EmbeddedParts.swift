@@ -128,7 +128,7 @@ final class EmbeddedParts: Sendable {
             "APPLE_SERVER_API_SANDBOX_URL": apple.serverAPISandboxURL,
             "HTTP_PORT": "0",
         ]
-        // The in-process broker lets a killed member join again only after its session has ended.
+        // The in-process broker lets a killed worker join again only after its session, so sessions are short.
         let brokers =
             broker == nil
             ? ["KAFKA_PROPERTIES": givenProperties]

@@ -106,8 +106,8 @@ struct LiveTraffic: Sendable {
         try await send(Array(submission.utf8), key: Array(player.utf8), to: parts.submissionsTopic)
     }
 
-    /// Submits a transaction id without a receipt. receiptd parks the submission for lack of credentials. From a
-    /// player's twenty-first submission on, receiptd rejects with `too_many_waiting`.
+    /// Submits a transaction id without a receipt. receiptd parks the submission for lack of credentials. It rejects a
+    /// player's twenty-first and later submissions with `too_many_waiting`.
     private func submitID(of bought: StoreTransaction, by player: String) async throws {
         let submission = """
             {"submission_id":"live-id-\(bought.id)","player_id":"\(player)","bundle_id":"\(Self.appWithoutServerAPI)",\

@@ -50,7 +50,7 @@ package struct SeedCase: Sendable {
         }
     }
 
-    /// The transactions of the case about which workers ask the App Store Server API.
+    /// The ids of the case's transactions. Workers ask the App Store Server API about these transactions.
     var transactions: Set<String> {
         Set(records.compactMap(\.transactionID)).union(
             arrangements.compactMap { if case .transaction(let known) = $0 { known.transactionID } else { nil } })
@@ -107,7 +107,7 @@ struct SeedRecord: Sendable {
             key = Array("\(app)/\(token)".utf8)
             return
         }
-        // The key of the record, which the game server chooses, shows to which case a dead letter belongs.
+        // A dead letter has the key of its record, so the key must name the case.
         key = Array((playerID?.hasPrefix(caseName + "/") == true ? playerID : nil).map(\.utf8) ?? "\(caseName)/-".utf8)
     }
 

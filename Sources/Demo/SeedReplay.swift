@@ -55,7 +55,7 @@ struct SeedReplay {
                 try await Task.sleep(for: .milliseconds(20))
             }
         }
-        // An unexpected record has this time to arrive.
+        // Within this time, events and dead letters that no case expects may still arrive.
         try await Task.sleep(for: .milliseconds(300))
         progress(total, total)
         return cases.map { result(of: $0, marks) }
@@ -104,9 +104,9 @@ struct SeedReplay {
         }
     }
 
-    /// Returns the events with subscription changes where `expected` has subscription changes. Changes keep their
-    /// order, and so do the other events. The order between a change and another event is not fixed, because a worker
-    /// grants a notification's purchase in a later SQL transaction.
+    /// Returns `actual` in another order: subscription changes are where `expected` has subscription changes. Changes
+    /// keep their order, and so do the other events. A worker grants a notification's purchase in a later SQL
+    /// transaction, so a change may come before or after another event.
     private static func inTurn(_ actual: [JSONValue], as expected: [JSONValue]) -> [JSONValue] {
         func isChange(_ event: JSONValue) -> Bool { event["type"]?.string == "subscription.changed" }
         guard actual.count(where: isChange) == expected.count(where: isChange), actual.count == expected.count else {

@@ -84,7 +84,6 @@ package final class ChildProcess: Sendable {
     /// that ended it.
     package func wait() -> Int32 { exit.wait() }
 
-    /// Starts the program.
     /// - Returns: 0, or the `errno` of the step that failed.
     private static func spawn(_ start: Start, _ processID: inout pid_t) -> Int32 {
         var actions = posix_spawn_file_actions_t()

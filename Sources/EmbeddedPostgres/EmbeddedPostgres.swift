@@ -22,7 +22,7 @@ public final class EmbeddedPostgres: Sendable {
 
     private struct Listening {
         var port: Int
-        /// True if a caller may have read the port.
+        /// True once a caller may have read the port, which then must not change.
         var hasBegun = false
     }
 
@@ -62,8 +62,8 @@ public final class EmbeddedPostgres: Sendable {
     /// directory stays, and a later start finds its databases again. The server's user must be able to reach the
     /// directory.
     /// - Parameters:
-    ///   - durable: false, for tests, to allow that a crash of the machine destroys the databases. A crash of the
-    ///     server alone destroys nothing.
+    ///   - durable: false, for tests, makes writes faster, and a crash of the machine may then destroy the databases. A
+    ///     crash of the server alone destroys nothing.
     ///   - settings: PostgreSQL's settings, by name.
     ///   - port: the port to try first, for tests; nil for a free port.
     public static func start(
@@ -196,7 +196,8 @@ public final class EmbeddedPostgres: Sendable {
         return uri(database: name)
     }
 
-    /// Waits until postgres is ready. postgres then says so in the eighth line of `postmaster.pid`, as pg_ctl expects.
+    /// Waits until postgres writes in the eighth line of `postmaster.pid` that it is ready. pg_ctl waits in the same
+    /// way.
     private func waitUntilReady(_ process: ChildProcess) throws {
         let limit = Date(timeIntervalSinceNow: 30)
         while process.exit.current == nil, Date() < limit {

@@ -33,8 +33,8 @@ package enum ExitCleanup {
             if let process = leftover.process { kill(process, leftover.signal) }
         }
         for leftover in all {
-            // This waits at most 2 s, in which another thread reaps the ended process. After that, `kill` finds no such
-            // process.
+            // This waits at most 2 s for the process to end. Once another thread has reaped the ended process, `kill`
+            // finds no such process.
             var polls = 400
             while let process = leftover.process, kill(process, 0) == 0, polls > 0 {
                 usleep(5_000)

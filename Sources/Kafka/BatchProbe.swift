@@ -17,27 +17,28 @@ public struct BatchProbe: Sendable {
         case readable
         /// The first offset of the batch, as librdkafka names it.
         case fails(base: Int64, words: String)
-        /// The broker sends records, but librdkafka gives neither a record nor an error, because they are damaged.
+        /// The broker sends damaged records, for which librdkafka gives neither a record nor an error.
         case silent
     }
 
-    /// The number of repeated fetches at the first offset before the offset counts as unreadable.
+    /// The first offset counts as unreadable only if one look and this many further looks all fail.
     private static let repetitions = 2
     /// A look counts as silent if librdkafka gave nothing from this many fetches with records, and this many seconds
     /// have passed.
     private static let silentFetches = 3
     private static let silentSeconds = 3.0
-    /// The time after which a look throws if the broker sends no records. The broker may be away, refuse the fetches,
-    /// or throttle the client.
+    /// If the broker sends no records for this time, a look throws. The broker may be away, refuse the fetches, or
+    /// throttle the client.
     private static let lookSeconds = 20.0
-    /// The time in which the probe also looks for unreadable batches after the first batch, to report them together.
+    /// For this time the probe also looks for unreadable batches right after the first batch, to report all of them
+    /// together.
     private static let searchSeconds = 10.0
     private static let watermarkMilliseconds: Int32 = 10_000
 
     private let properties: KafkaProperties
     private let log: @Sendable (KafkaLogLine) -> Void
 
-    /// - Parameter properties: a consumer's properties. A group's properties among them have no effect.
+    /// - Parameter properties: a consumer's properties. Its `group.instance.id` has no effect.
     public init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) {
         var properties = properties
         properties["enable.partition.eof"] = "true"

@@ -9,9 +9,9 @@ final class BrokerContact: Sendable {
     /// SaslHandshake, ApiVersions and SaslAuthenticate. A broker answers these requests before it has let the client
     /// in.
     private static let greetings: Set<Int16> = [17, 18, 36]
-    /// The time after which a broker without a new trouble line counts as gone. While librdkafka tries to connect, it
-    /// logs the trouble every 30 s. A broker without such a line now has another name (its advertised name), or has
-    /// left the cluster.
+    /// If librdkafka logs no trouble of a broker for this time, the broker's trouble is over. While librdkafka tries to
+    /// connect, it logs the trouble every 30 s. So the broker now has another name (its advertised name), or has left
+    /// the cluster.
     private static let silenceNanoseconds: UInt64 = 90_000_000_000
 
     /// An answer to a fetch of one partition has records if it is longer than this many bytes and the topic's name. In
@@ -66,8 +66,8 @@ final class BrokerContact: Sendable {
         }
     }
 
-    /// Makes librdkafka call `received` for each answer of a broker, on that broker's thread, before it parses the
-    /// answer.
+    /// Makes librdkafka call `received` for each answer of a broker, on that broker's thread, before librdkafka parses
+    /// the answer.
     static func listen(in configuration: OpaquePointer, _ context: Unmanaged<ClientContext>) {
         rd_kafka_conf_interceptor_add_on_new(
             configuration, "contact",

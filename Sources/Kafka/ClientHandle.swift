@@ -18,8 +18,8 @@ final class ClientHandle: @unchecked Sendable {
         context: ClientContext,
         configure: (OpaquePointer) -> Void
     ) throws(KafkaError) {
-        // `ClientTrial` leaks nothing. A refused `rd_kafka_new` below leaks its configuration. So only the first of
-        // several refusals gets that far.
+        // A refused `rd_kafka_new` below leaks its configuration, and `ClientTrial` leaks nothing. So after a refusal
+        // the code first tries the properties with `ClientTrial`.
         if Self.lastWasRefused.load(ordering: .relaxed) { try ClientTrial.run(kind, properties) }
         let configuration = try properties.makeConfiguration()
         // Without this, log lines would wait in a queue that nothing reads.
@@ -69,9 +69,9 @@ final class ClientHandle: @unchecked Sendable {
         return KafkaError(code, message: message, isFatal: true)
     }
 
-    /// Returns the error for a code. `_FATAL` only means that the client has a fatal error, so the result is that fatal
-    /// error. Once the client has a fatal error, every other error is marked as fatal too, for example the error of a
-    /// purged record.
+    /// Returns the error for a code. For `_FATAL`, which only says that the client has a fatal error, returns that
+    /// fatal error. Once the client has a fatal error, every other error is marked as fatal too, for example the error
+    /// of a purged record.
     func error(_ code: rd_kafka_resp_err_t, message: String?, place: KafkaError.Place? = nil) -> KafkaError {
         guard let fatalError else { return KafkaError(code, message: message, place: place) }
         if code == RD_KAFKA_RESP_ERR__FATAL || code.rawValue == fatalError.code { return fatalError }

@@ -2,8 +2,8 @@ import CRDKafka
 
 /// Tries whether librdkafka accepts a client's properties. The trial's client has no brokers, and ends at once.
 enum ClientTrial {
-    /// Throws librdkafka's error, if it refuses. Blocks for some milliseconds, while librdkafka reads certificates and
-    /// keys.
+    /// Throws librdkafka's error if librdkafka refuses the properties. Blocks for some milliseconds, while librdkafka
+    /// reads certificates and keys.
     static func run(_ kind: rd_kafka_type_t, _ properties: KafkaProperties) throws(KafkaError) {
         var alone = properties
         for name in ["bootstrap.servers", "metadata.broker.list"] { alone[name] = nil }
@@ -24,9 +24,9 @@ enum ClientTrial {
 extension KafkaProperties {
     public enum Client: Sendable { case consumer, producer }
 
-    /// Returns librdkafka's error for a client with these properties; nil if there is none. A person must correct the
-    /// settings then. Unlike `faults`, which checks each property alone, this function finds faults in a combination,
-    /// and files that librdkafka cannot read. Blocks for some milliseconds. The text has no secret.
+    /// Returns the reason why librdkafka refuses a client with these properties; nil if the properties are not at
+    /// fault. A person must correct refused properties. Unlike `faults`, this function also finds faulty combinations
+    /// and unreadable files. Blocks for some milliseconds. The text has no secret.
     public func refusal(of client: Client) -> String? {
         do throws(KafkaError) {
             try ClientTrial.run(client == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER, self)

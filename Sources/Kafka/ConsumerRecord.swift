@@ -2,8 +2,8 @@
 public struct ConsumerRecord: Sendable, Hashable {
     public let topicPartition: TopicPartition
     public let offset: Int64
-    /// Milliseconds since 1970; nil if the record has no time. The topic decides whether the producer or the broker
-    /// sets it.
+    /// Milliseconds since 1970; nil if the record has no time. The topic's settings decide whether the producer or the
+    /// broker sets the time.
     public let timestampMilliseconds: Int64?
     public let key: [UInt8]?
     public let value: [UInt8]?

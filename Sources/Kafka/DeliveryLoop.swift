@@ -75,7 +75,7 @@ final class DeliveryLoop: @unchecked Sendable {
     }
 }
 
-/// The opaque pointer's object for one record in flight. It has the closure for the record's delivery report.
+/// The object behind the opaque pointer of a record in flight, with the closure for the record's delivery report.
 final class DeliveryTicket: Sendable {
     let topic: String
     let onDelivery: @Sendable (Result<Delivery, KafkaError>) -> Void
@@ -85,11 +85,11 @@ final class DeliveryTicket: Sendable {
         self.onDelivery = onDelivery
     }
 
-    /// Retains the ticket until `redeem`, which the record's only delivery report or the failed `produce` calls.
+    /// Retains the ticket until `redeem`, which the record's only delivery report calls, or `produce` if it fails.
     func issue() -> UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
 
-    /// Returns the ticket and ends its retain. One call for each `issue` is sound: librdkafka reports each accepted
-    /// record exactly once, and never reports a refused record.
+    /// Returns the ticket and releases it. Call it exactly once for each `issue`. This is sound, because librdkafka
+    /// reports each accepted record exactly once, and never reports a refused record.
     @discardableResult
     static func redeem(_ opaque: UnsafeMutableRawPointer) -> DeliveryTicket {
         Unmanaged<DeliveryTicket>.fromOpaque(opaque).takeRetainedValue()

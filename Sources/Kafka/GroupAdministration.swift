@@ -2,8 +2,7 @@ import CRDKafka
 
 /// Deletes consumer groups of a real cluster. librdkafka's in-process broker does not support this request.
 public enum GroupAdministration {
-    /// Deletes the groups. Blocks. Throws the first error that a group has. The broker refuses to delete a group with
-    /// members.
+    /// Deletes the groups. Blocks. Throws the first error of a group, for example if the group still has members.
     public static func delete(
         _ names: [String], properties: KafkaProperties, timeoutMilliseconds: Int32
     ) throws(KafkaError) {

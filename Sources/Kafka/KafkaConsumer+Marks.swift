@@ -9,9 +9,8 @@ extension KafkaConsumer {
         try KafkaError.check(rd_kafka_commit(client, list.pointer, 1))
     }
 
-    /// Commits and waits for the broker's answer. Throws `_TIMED_OUT` without an answer in time; the broker may still
-    /// commit then. If a call for many partitions throws, some of them may be committed. The call does not call
-    /// `onCommit`.
+    /// Commits and waits for the broker's answer. If no answer comes in time, throws `_TIMED_OUT`, and the broker may
+    /// still commit. If a call for many partitions throws, some of them may be committed. `onCommit` is not called.
     public func commit(_ marks: [TopicPartition: CommitMark], timeoutMilliseconds: Int32) throws(KafkaError) {
         guard !marks.isEmpty else { return }
         let client = try handle().pointer

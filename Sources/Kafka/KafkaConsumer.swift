@@ -28,7 +28,7 @@ public final class KafkaConsumer {
         let handle = try ClientHandle(RD_KAFKA_CONSUMER, properties: properties, context: context) { configuration in
             Self.setCallbacks(configuration)
         }
-        // `poll` returns the main queue's events too.
+        // Makes `poll` return the main queue's events too.
         let redirected = rd_kafka_poll_set_consumer(handle.pointer)
         guard redirected == RD_KAFKA_RESP_ERR_NO_ERROR else {
             handle.destroy()
@@ -39,7 +39,7 @@ public final class KafkaConsumer {
         openHandle = handle
     }
 
-    /// Ends without leaving the group, as after a crash, if `close` was not called. No handler runs, and the group
+    /// If `close` was not called, ends as after a crash, without leaving the group. No handler runs, and the group
     /// keeps the partitions assigned until the session times out.
     deinit { abandon() }
 
@@ -129,7 +129,6 @@ public final class KafkaConsumer {
         try list.check()
     }
 
-    /// The connections to the client's brokers.
     var contact: BrokerContact { context.contact }
 
     /// The id that the group's coordinator gave this member; nil before the consumer joined.
@@ -164,8 +163,8 @@ public final class KafkaConsumer {
     public func abandon() { release()?.destroy(flags: RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) }
 
     /// Leaves the group and destroys the client, but calls no handler and waits for at most `seconds`. While the
-    /// group's coordinator is away, librdkafka waits for it as long as a session or longer. The close then goes on in
-    /// the background, and the process may exit.
+    /// group's coordinator is away, librdkafka waits for the coordinator as long as a session or longer. After
+    /// `seconds` the close goes on in the background, and the process may exit.
     public func close(withinSeconds seconds: Double) {
         guard let handle = release() else { return }
         let closed = DispatchSemaphore(value: 0)

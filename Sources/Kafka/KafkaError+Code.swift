@@ -31,8 +31,8 @@ extension KafkaError {
         static let saslAuthenticationFailed: Int32 = 58
         public static let fencedInstanceID: Int32 = 82
 
-        /// The retriable codes. librdkafka marks only error objects as retriable, and most calls return a bare code.
-        /// The positive codes are those that Kafka's protocol table marks as retriable.
+        /// The retriable codes. librdkafka itself marks only error objects as retriable, but most calls return a bare
+        /// code. The positive codes are those that Kafka's protocol table marks as retriable.
         static let retriable: Set<Int32> = [
             -195,  // _TRANSPORT
             -193,  // _RESOLVE

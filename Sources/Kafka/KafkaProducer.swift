@@ -3,8 +3,6 @@ import Dispatch
 import Foundation
 
 /// Sends records, from any thread.
-///
-/// `Sendable` needs no `@unchecked`: all members are immutable and Sendable.
 public final class KafkaProducer: Sendable {
     private let connection: ProducerConnection
 
@@ -21,8 +19,8 @@ public final class KafkaProducer: Sendable {
         connection = try ProducerConnection(properties: properties, topics: topics, log: log, progress: progress)
     }
 
-    /// Closes on another thread, if `close` was not called. The present thread may belong to the cooperative pool, or
-    /// may be the producer's own thread.
+    /// If `close` was not called, closes on another thread: closing blocks, and this thread may be of the cooperative
+    /// pool or the producer's own.
     deinit {
         guard !connection.isClosed else { return }
         Thread.detachNewThread { [connection] in connection.close(flushMilliseconds: 0) }
@@ -57,7 +55,7 @@ public final class KafkaProducer: Sendable {
                     waiting.resume(returning: .failure(error))
                 }
             }
-            // Only a refused record gets this code; librdkafka never reports it for an accepted record.
+            // librdkafka gives this code to a refused record only, never to an accepted one.
             guard case .failure(let refusal) = outcome, refusal.code == KafkaError.Code.queueFull,
                 ContinuousClock.now < deadline
             else { return try outcome.get() }

@@ -4,7 +4,7 @@
 public struct KafkaProperties: Sendable {
     public private(set) var pairs: [(name: String, value: String)] = []
 
-    /// If two pairs have one name, the later value replaces the earlier value, at the earlier pair's place.
+    /// If two pairs have the same name, the first pair stays, with the second pair's value.
     public init(_ pairs: [(name: String, value: String)] = []) {
         for pair in pairs { self[pair.name] = pair.value }
     }

@@ -64,12 +64,12 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
             + "(security.protocol=SASL_SSL or SASL_PLAINTEXT)?"
     }
 
-    /// The longest life of a connection, in state UP, that ended because the broker refused the first request.
+    /// If a connection ends after at most this time in state UP, the broker counts as refusing the first request.
     private static let firstQuestionMilliseconds = 1_000
 
     private static func kind(_ code: Int32?, _ words: Substring) -> Kind? {
-        // With TLS 1.3 a broker reports a refused certificate only after the handshake, by an alert instead of an
-        // answer.
+        // With TLS 1.3 a broker checks the client's certificate after the handshake, and refuses it by an alert in
+        // place of an answer.
         if words.contains(alert) { return .tls }
         switch code {
         case KafkaError.Code.authentication, KafkaError.Code.saslAuthenticationFailed: return .authentication
@@ -78,7 +78,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
             KafkaError.Code.badMessage:
             return .transport
         case .some: return nil
-        // The log line of such an event has no code.
+        // A log line has no code, so its words must tell the kind.
         case nil:
             if words.hasPrefix("SASL ") || words.contains("SASL authentication") { return .authentication }
             if words.hasPrefix("SSL ") { return .tls }
@@ -86,8 +86,9 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Splits a text into the broker's name and the error text. Its forms are `sasl_ssl://host:9093/bootstrap: words`,
-    /// `host:9092/1: words` without TLS and SASL, `GroupCoordinator: host:9093: words`, and only words.
+    /// Splits a text into the broker's name and the error text. The text has only words, or one of these forms:
+    /// `sasl_ssl://host:9093/bootstrap: words`, `host:9092/1: words` (without TLS and SASL), and
+    /// `GroupCoordinator: host:9093: words`.
     private static func split(_ text: Substring) -> (broker: String?, words: Substring) {
         let text = text.hasPrefix("GroupCoordinator: ") ? text.dropFirst("GroupCoordinator: ".count) : text
         guard let end = text.range(of: ": ") else { return (nil, text) }

@@ -6,10 +6,10 @@ import Synchronization
 /// - It keeps 5 MB per partition, and drops older records without an error.
 /// - The first join of a group takes 3 s.
 /// - A member that joins again waits for `session.timeout.ms` less 1 s. Set 3200 or more: below 3000 it never joins.
-/// - It finds no offset for a time.
+/// - `offsetsForTime` finds nothing.
 /// - A client's first record may take 1 s.
-/// - It ignores an idempotent producer's sequence numbers. A record that it was told to refuse may count as
-///   acknowledged, unless `max.in.flight` is 1.
+/// - It ignores an idempotent producer's sequence numbers. So a record that `pushRequestErrors` made it refuse may
+///   count as acknowledged, unless `max.in.flight` is 1.
 public final class MockCluster: Sendable {
     /// `@unchecked Sendable` is sound: the lock of `open` guards the cluster, and librdkafka runs each call on the
     /// cluster's own thread.
@@ -25,7 +25,7 @@ public final class MockCluster: Sendable {
     /// Starts brokers with the ids 1 to `brokerCount`. `topics` has the partition count of each topic. The cluster
     /// creates an unlisted topic with 4 partitions when a client first requests it.
     public init(brokerCount: Int32 = 1, topics: [String: Int32] = [:]) throws(KafkaError) {
-        // This handle only owns the cluster. It connects to no broker, and logs a warning about that.
+        // This client only owns the cluster. It connects to no broker, so librdkafka logs a warning.
         let handle = try ClientHandle(
             RD_KAFKA_PRODUCER, properties: KafkaProperties(), context: ClientContext(log: { _ in }), configure: { _ in }
         )

@@ -47,7 +47,7 @@ struct PartitionList: ~Copyable {
         return offsets
     }
 
-    /// The elements' offsets with their metadata, of the same elements as in `offsets`.
+    /// The offsets of `offsets`, each with its metadata.
     var marks: [TopicPartition: CommitMark] {
         var marks: [TopicPartition: CommitMark] = [:]
         for element in Self.elements(pointer) where element.offset >= 0 {

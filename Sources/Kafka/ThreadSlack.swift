@@ -10,7 +10,7 @@ import CRDKafka
 enum ThreadSlack {
     static let mainNanoseconds: UInt = 10_000_000
     /// The kernel's default, for all threads except a client's main thread. A new thread inherits its creator's slack.
-    /// The main thread creates some of the brokers' threads, and they wait for `linger.ms`.
+    /// The main thread creates some of the brokers' threads, which wait for `linger.ms` and must not keep its slack.
     static let otherNanoseconds: UInt = 50_000
 
     /// Makes each thread of the client set its timer slack when it starts.

@@ -9,7 +9,7 @@ public final class TopicProbe: Sendable {
     private let log: @Sendable (KafkaLogLine) -> Void
     private let client = Mutex<SharedHandle?>(nil)
 
-    /// - Parameter properties: a consumer's properties. A group's properties among them have no effect.
+    /// - Parameter properties: a consumer's properties. Its `group.id` and `group.instance.id` have no effect.
     public init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) {
         var properties = properties
         properties["group.id"] = nil
@@ -19,7 +19,8 @@ public final class TopicProbe: Sendable {
         self.log = log
     }
 
-    /// Closes on another thread, if `close` was not called. The present thread may belong to the cooperative pool.
+    /// If `close` was not called, closes on another thread: closing blocks, and this thread may be of the cooperative
+    /// pool.
     deinit {
         guard let client = client.withLock({ $0.take() }) else { return }
         Thread.detachNewThread { client.retire()?.destroy() }
@@ -38,7 +39,6 @@ public final class TopicProbe: Sendable {
         }
     }
 
-    /// Returns the client, and creates it if there is none.
     private func shared() throws(KafkaError) -> SharedHandle {
         let known = client.withLock { $0 }
         if let known { return known }

@@ -17,8 +17,8 @@ public enum TopicReader {
         return records.sorted { ($0.topicPartition, $0.offset) < ($1.topicPartition, $1.offset) }
     }
 
-    /// Reads the topic as `readAll` does, but passes each record to `body` when it comes: in order within each
-    /// partition.
+    /// Reads the topic as `readAll` does, but passes each record to `body` when the record arrives. Each partition's
+    /// records come in order.
     public static func forEach(
         topic: String,
         properties: KafkaProperties,

@@ -21,8 +21,8 @@ public struct LedgerObserver: Sendable {
     public var parked: @Sendable (PostgresError) -> Void
     /// Called once when a player's count reaches `Replays.suspicious`, on the replica that counted it.
     public var replaying: @Sendable (ReplayingPlayer) -> Void
-    /// Called once for each account token that more players sent than one account can have, on the replica that notices
-    /// it.
+    /// Called once for each account token that so many players sent that it must be a constant of the client, on the
+    /// replica that notices it.
     public var constantToken: @Sendable (BundleID) -> Void
     /// Called once for each purchase that is held because of its token, after COMMIT.
     public var disputedToken: @Sendable (DisputedToken) -> Void

@@ -2,11 +2,10 @@ import Fulfillment
 import Postgres
 
 extension PostgresLedger {
-    /// The share of a writer's delay that a reader waits after a small group, because a submission waits for a reader
-    /// and for a writer.
+    /// The share of a writer's delay that a reader waits after a small group. It is below 1, because each submission
+    /// waits for a reader and then for a writer.
     private static let recallShare = 0.5
 
-    /// Answers queries until the queue is closed.
     func answerQueries(minimum: Int) async {
         var gathering = gathering(share: Self.recallShare)
         while let entries = await queries.next(minimum: minimum, maximum: limits.maximumBatch, bytes: .max) {

@@ -37,8 +37,8 @@ extension PostgresLedger {
     }
 
     /// Fails the entries whose submissions the worker took before the database last fell back. The worker reads their
-    /// records again and decides them in order. An entry that waited until the losses were known would be decided
-    /// before earlier records.
+    /// records again and decides them in order. If such an entry waited here instead until the losses are known, it
+    /// would be decided before earlier records.
     private func failVoid(in isolation: inout Isolation<Decisions.Element>) {
         let count = fallBacks.count
         for entry in isolation.takeOut(where: { $0.request.fallBackCount != count }) { entry.fail() }

@@ -6,7 +6,7 @@ import Postgres
 /// too, but no other decision does.
 extension PostgresLedger {
     /// The milliseconds that an SQL transaction of set-aside entries waits for a lock. They are few, because the ledger
-    /// keeps retrying the entries, and halves their groups to find entries that need no lock.
+    /// keeps retrying the entries, and halves their groups to find those that need none of the hanging session's locks.
     static let stuckLockMilliseconds = 200
 
     /// Retries the set-aside entries until their queue is closed.
@@ -18,8 +18,7 @@ extension PostgresLedger {
         }
     }
 
-    /// Deletes the outbox rows of `stuckAcknowledged`, in one try. While an entry is set aside, a hanging session may
-    /// have locked these rows.
+    /// Tries once to delete the outbox rows of `stuckAcknowledged`. A hanging session may have locked these rows.
     func deleteStuckAcknowledged() async {
         let ids = stuckAcknowledged.take()
         guard !ids.isEmpty else { return }

@@ -68,8 +68,8 @@ extension PostgresLedger {
         }
     }
 
-    /// Answers the entries whose records have an outcome. Parks the entries whose outcome has lost its grants. Returns
-    /// the other entries, and the entries that could not be parked.
+    /// Answers the entries whose records have an outcome. If somebody deleted the outcome's grants, parks the entry
+    /// instead. Returns the entries without an outcome, and the entries that could not be parked.
     func answerDecided(_ entries: Decisions) async throws(PostgresError) -> Decisions {
         let keys = entries.map { OutcomeKey($0.request.position) }
         let parked = entries.map(\.request.parkedID)

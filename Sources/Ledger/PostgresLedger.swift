@@ -13,13 +13,11 @@ public final class PostgresLedger: PurchaseLedger {
         /// The number of waiting submissions from which a second writer helps. Two half-size batches cost the database
         /// more than one batch, but with a backlog both writers are busy.
         public var backlog = 400
-        /// The most submissions in a batch.
         var maximumBatch = 400
         /// The approximate most bytes of a batch.
         var maximumBatchBytes = 4 << 20
-        /// The group size from which the writer waits a moment, so that the next group is larger: an SQL transaction
-        /// costs the database as much as dozens of rows. After a larger group it waits longer. At a low rate it never
-        /// waits.
+        /// The size of a group after which the writer always waits a moment, so that the next group is larger: an SQL
+        /// transaction costs the database as much as dozens of rows. After a larger group the writer waits longer.
         public var busyGroup = 8
         var gatheringDelay = Duration.milliseconds(4)
         /// The longest wait after any group. After a small group, the writer waits only if another decision will
@@ -33,11 +31,11 @@ public final class PostgresLedger: PurchaseLedger {
         public init() {}
     }
 
-    /// The settings of a worker's sessions. The server keeps a prepared statement's plan. A plan for a new database's
-    /// empty tables would scan whole tables, even after they grew, until they are analyzed. So every statement uses an
-    /// index, whatever the tables' size. For a statement without an index, such as a count, this setting makes the
-    /// estimated cost so high that the server would compile it each time: therefore `jit` is off. By default the server
-    /// would also plan larger statements again for each small batch, which costs more than running them.
+    /// The settings of a worker's sessions. `enable_seqscan` is off because the server keeps a prepared statement's
+    /// plan: a plan from the time when a table was empty would scan the grown table until it is analyzed. `jit` is off
+    /// because a statement without an index, such as a count, then gets such a high estimated cost that the server
+    /// would compile it each time. `plan_cache_mode` keeps the server from planning larger statements again for each
+    /// small batch, which would cost more than running them.
     public static let sessionSettings = [
         "enable_seqscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
     ]
@@ -128,9 +126,8 @@ public final class PostgresLedger: PurchaseLedger {
         await deleteStuckAcknowledged()
     }
 
-    /// Returns for each of `partitions` an offset above which no record was ever decided, which the statement file
-    /// `insert_outcomes.sql` rounds up. A partition without decisions has no entry. A record up to that offset may have
-    /// been decided. Throws a `PostgresError`.
+    /// Returns for each of `partitions` an offset above which no record was ever decided. The offset is rounded up, so
+    /// a record up to it may be decided or not. A partition without decisions has no entry. Throws a `PostgresError`.
     public func decidedOffsets(topic: String, partitions: [Int32]) async throws -> [Int32: Int64] {
         try await pool.run { try DecidedOffsets.run(topic: topic, partitions: partitions, in: $0) }
     }

@@ -23,7 +23,7 @@ package final class CatalogWatch: Sendable {
 
     private struct State {
         var catalog: Catalog?
-        /// The newest version, if this release cannot read it. The watch keeps it, so that it parses and logs this
+        /// The newest version, if this release cannot read it. It is stored, so that the watch parses and logs the
         /// version only once.
         var unreadable: Unreadable?
     }
@@ -58,7 +58,8 @@ package final class CatalogWatch: Sendable {
             guard let unreadable = state.unreadable else {
                 return .missing("no catalog yet: run `receiptd catalog import FILE`")
             }
-            // This release's `catalog import` cannot compare a file with the unreadable catalog.
+            // This release's `catalog import` cannot help: it would have to compare the file with the unreadable
+            // catalog.
             return .missing(
                 "\(unreadable.words): run the release that imported it, or import another catalog with that release")
         }
@@ -71,7 +72,7 @@ package final class CatalogWatch: Sendable {
     package func refresh() async throws {
         let (known, unreadable) = state.withLock { ($0.catalog?.version, $0.unreadable?.version) }
         guard let newest = try await store.latestVersion(), newest != known else {
-            // The code also gets here if a restore of the database to before an import removed the unreadable version.
+            // If there was an unreadable version, a restore of the database has removed it.
             return state.withLock { $0.unreadable = nil }
         }
         guard newest != unreadable, let document = try await store.load(version: newest) else { return }

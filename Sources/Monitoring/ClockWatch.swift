@@ -9,7 +9,7 @@ import Postgres
 /// times. It compares at the start and every minute.
 package struct ClockWatch: Sendable {
     private static let pauseSeconds = 60.0
-    /// The longest answer time of PostgreSQL, in seconds, with which a comparison is exact enough.
+    /// If PostgreSQL takes longer than this many seconds to answer, the comparison is not exact enough.
     private static let slowestAnswer = 10.0
 
     let pool: PostgresPool

@@ -4,8 +4,8 @@ import Postgres
 
 /// Stores this process's incidents in PostgreSQL, and reads the whole fleet's incidents for the metrics.
 package struct IncidentKeeping: Sendable {
-    /// The seconds between two rounds. A round stores this process's incidents. If it stored any, and in every fifth
-    /// round, it also reads the fleet's counts.
+    /// The seconds between two rounds. Each round stores this process's incidents. A round that stored any, and every
+    /// fifth round, also reads the fleet's counts.
     private static let seconds = 2.0
     private static let turnsOfCounts = 5
 

@@ -4,8 +4,8 @@
 public struct ClockDifferences: Sendable, Equatable {
     /// The largest difference that is no failure, in seconds.
     static let toleranceSeconds = 60.0
-    /// The seconds after which the difference from the records or from Apple is unknown again, unless the caller notes
-    /// a new one. The difference from PostgreSQL stays.
+    /// If the caller notes no new difference from the records or from Apple for this many seconds, the old difference
+    /// becomes unknown. The difference from PostgreSQL stays.
     public static let recordSeconds = 600.0
 
     public private(set) var database: Double?
@@ -16,7 +16,6 @@ public struct ClockDifferences: Sendable, Equatable {
 
     public init() {}
 
-    /// Stores new differences.
     /// - Parameters:
     ///   - database: the difference from PostgreSQL's clock. Nil if PostgreSQL did not answer; the earlier value then
     ///     stays.

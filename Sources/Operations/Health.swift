@@ -7,8 +7,8 @@ import Synchronization
 /// Any thread may call it. A beat takes one short lock.
 public final class Health: Sendable {
     /// A part that must make progress, even while it is idle. The part must also make progress while Kafka, PostgreSQL
-    /// or Apple cannot be reached, because a restart of the worker would not help then. A loop that waits for
-    /// PostgreSQL is no such part: a COMMIT waits for the standby without a time limit.
+    /// or Apple cannot be reached, because a restart of the worker would not help then. So a loop that waits for
+    /// PostgreSQL is no part here: a COMMIT waits for the standby without a time limit.
     public enum Part: String, CaseIterable, Sendable {
         case consumerLoop = "consumer loop"
         case outcomePublisher = "outcome publisher"
@@ -51,8 +51,8 @@ public final class Health: Sendable {
     }
 
     private struct State {
-        /// The time of each part's last beat, in monotonic nanoseconds. A part without a beat is not watched yet,
-        /// because until then `/readyz` shows that the process has not started.
+        /// The time of each part's last beat, in monotonic nanoseconds. A part is watched from its first beat on.
+        /// Before that, `/readyz` shows that the process is still starting.
         var beats: [Part: UInt64] = [:]
         var unmet: [ReadinessCondition: String]
     }
@@ -69,7 +69,6 @@ public final class Health: Sendable {
     /// The conditions that must be met before a worker connects to Kafka.
     private static let ofDatabase: Set<ReadinessCondition> = [.databaseReachable, .schemaCurrent, .catalogImported]
 
-    /// The failures of the parts that run by themselves.
     public let failures: Failures
     private let now: @Sendable () -> UInt64
     private let state: Mutex<State>
@@ -97,7 +96,7 @@ public final class Health: Sendable {
         state.withLock { $0.beats[part] = nil }
     }
 
-    /// Sets whether a condition is met. Returns true if this changed, so that the caller logs a change once.
+    /// Sets whether a condition is met. Returns true if that is a change, so that the caller logs each change once.
     /// - Parameter reason: a clause that says why the condition is unmet, without secrets; nil if the condition is met.
     @discardableResult
     public func set(_ condition: ReadinessCondition, unmet reason: String?) -> Bool {

@@ -32,9 +32,9 @@ public final class Histogram: Metric {
 
     public var reading: Reading { state.withLock { $0 } }
 
-    /// Counts one observation, in the unit of the metric's name. A value below 0 counts as 0, because the clocks of two
-    /// machines differ. This function ignores an infinite value or NaN, because no later observation could repair the
-    /// sum.
+    /// Counts one observation, in the unit of the metric's name. A value below 0 counts as 0, because a duration by two
+    /// machines' clocks may be negative. This function ignores infinite values and NaN, because no later observation
+    /// could repair the sum.
     public func observe(_ value: Double) {
         guard value.isFinite else { return }
         let value = max(0, value)

@@ -1,9 +1,9 @@
 import NamesAndTimes
 import Synchronization
 
-/// Counts incidents that operators must see. The process that noticed an incident may end before anybody looks, and
-/// Prometheus sees no increase if a counter begins above 0. So workers store incidents in PostgreSQL, and the metrics
-/// of every worker have the time of the fleet's last incident of each kind.
+/// Counts incidents that operators must see. A counter is not enough: its process may end before anybody looks, and
+/// Prometheus sees no increase if it begins above 0. So workers store incidents in PostgreSQL, and the metrics of every
+/// worker have the time of the fleet's last incident of each kind.
 ///
 /// Any thread may call it.
 public final class Incidents: Sendable {
@@ -14,7 +14,7 @@ public final class Incidents: Sendable {
         case topicMadeAnew = "topic_made_anew"
         /// PostgreSQL lacked decisions about records with committed offsets, or lacked published grants or revisions.
         case databaseFellBack = "database_fell_back"
-        /// A record or a leased row ended workers' processes. A worker then set it aside.
+        /// A record or a leased row ended workers' processes, and became a dead letter or waits for an operator.
         case crashed
         case unreadableBatch = "unreadable_batch"
         case kindMismatch = "kind_mismatch"
@@ -24,7 +24,7 @@ public final class Incidents: Sendable {
         case tokenDisputed = "token_disputed"
     }
 
-    /// A number of incidents of one kind and subject that are not in PostgreSQL yet.
+    /// The incidents of one kind and subject that PostgreSQL does not have yet.
     public struct Entry: Sendable, Hashable {
         public let kind: Kind
         /// The subject in words; empty if the kind needs none. It contains no secret and no data of a player.
@@ -60,7 +60,7 @@ public final class Incidents: Sendable {
 
     /// The seconds for which `/readyz` and the worker's page show a loss: a day.
     private static let toldSeconds = 86_400.0
-    /// The most pairs of kind and subject that wait to be stored. Further incidents lose their subject.
+    /// The most pairs of kind and subject that wait to be stored. Beyond this number, new pairs lose their subject.
     private static let mostWaiting = 500
 
     private let waiting = Mutex<[Key: Int]>([:])
@@ -75,7 +75,8 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// Counts incidents of this moment. The metrics have them at once. The worker stores them within seconds.
+    /// Counts incidents that happened just now. The metrics show the incidents at once, and the worker stores them
+    /// within seconds.
     public func note(_ kind: Kind, of subject: String = "", count: Int = 1) {
         timestamps.with(kind.rawValue).set(Double(WallClock.now.milliseconds) / 1000)
         counts.with(kind.rawValue).add(Double(count))

@@ -1,8 +1,8 @@
 import Fulfillment
 import Synchronization
 
-/// Samples dead letters, and rejections by screening that no table stores. Each minute has its own sample. Many
-/// refusals with one reason or of one player do not push out other refusals.
+/// Samples refusals that no table stores: dead letters, and rejections by screening. Each minute has its own sample.
+/// Many refusals with one reason or of one player do not push out other refusals.
 ///
 /// Any thread may call it.
 public final class LocalRefusals: Sendable {

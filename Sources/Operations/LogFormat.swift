@@ -39,7 +39,7 @@ struct LogLine {
         text.quoted(message)
         for (key, value) in flattened() {
             text.raw(",")
-            // JSON readers disagree about an object that has a key twice.
+            // The prefix keeps the keys apart, because JSON readers disagree about an object that has a key twice.
             text.quoted(["ts", "level", "logger", "msg"].contains(key) ? "metadata." + key : key)
             text.raw(":")
             text.json(value)

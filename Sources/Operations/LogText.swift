@@ -49,7 +49,8 @@ struct LogText {
         }
     }
 
-    /// Appends text. Escapes characters that would end the line or the string, or control a terminal, as JSON does.
+    /// Appends text. Escapes, in JSON's form, each character that would end the line or the string, or control a
+    /// terminal.
     mutating func escaped(_ text: String, quotes: Bool) {
         var length = 0
         for scalar in text.unicodeScalars {

@@ -56,7 +56,6 @@ public final class MetricFamily<Child: Metric>: Sendable {
         children.withLock { $0[labelValues] = nil }
     }
 
-    /// Removes all children.
     public func removeAll() {
         children.withLock { $0.removeAll() }
     }

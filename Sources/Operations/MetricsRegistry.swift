@@ -27,7 +27,6 @@ public final class MetricsRegistry: Sendable {
         register(MetricFamily(name: name, help: help, labelNames: labels, kind: .counter) { Gauge() })
     }
 
-    /// Declares a histogram.
     /// - Parameter buckets: the upper bounds: inclusive, ascending and finite. This function adds the last bucket,
     ///   which has no bound.
     public func histogram(

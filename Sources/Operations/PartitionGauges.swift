@@ -1,6 +1,6 @@
 /// The gauges of the partitions of one topic. If Kafka revokes a partition, its lag becomes 0 here, because another
-/// replica reports the lag. If this replica loses a partition, the lag stays: while Kafka cannot be reached, perhaps no
-/// replica has the partition.
+/// replica reports the lag. If this replica dropped out of the group (`isLost`), the partition's lag stays: while Kafka
+/// cannot be reached, perhaps no replica has the partition.
 ///
 /// Only the thread of the topic's consumer may use it.
 public struct PartitionGauges {

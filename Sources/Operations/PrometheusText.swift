@@ -44,7 +44,7 @@ package struct PrometheusText {
 
     static func isMetricName(_ name: String) -> Bool { isName(name, colons: true) }
 
-    /// Returns true for a valid label name. `le` is not valid, because histograms use it.
+    /// Returns true for a valid label name. `le` is not valid: histograms' buckets have it.
     static func isLabelName(_ name: String) -> Bool {
         isName(name, colons: false) && !name.hasPrefix("__") && name != "le"
     }

@@ -15,9 +15,9 @@ public final class RecordClock: Sendable {
     private struct State {
         /// The end offset up to which this process has read each log, and the time of that read.
         var ends: [Place: (offset: Int64, at: Int64)] = [:]
-        /// The largest lead of a record's timestamp over this clock since the last `take`; nil without one. `ahead` is
-        /// the smallest lead of this clock over the timestamp of a record that was appended after a read to the log's
-        /// end.
+        /// `behind` is the largest lead of a record's timestamp over this clock since the last `take`; nil without one.
+        /// `ahead` is the smallest lead of this clock over the timestamp of a record that was appended after a read to
+        /// the log's end.
         var behind: Int64?
         var ahead: Int64?
     }
@@ -49,15 +49,16 @@ public final class RecordClock: Sendable {
         state.withLock { state in
             defer { (state.behind, state.ahead) = (nil, nil) }
             let behind = state.behind ?? 0
-            // If the clock is ahead, no timestamp is in the future. If both values exist, the larger value counts.
+            // Usually only one value exists: a clock that is ahead sees no timestamp in the future. Of two values the
+            // larger counts.
             if let ahead = state.ahead, ahead >= behind { return Double(ahead) / 1000 }
             return state.behind.map { -Double($0) / 1000 }
         }
     }
 }
 
-/// Finds how far this process's clock is behind Apple's clock. A signature from the future shows that one of the two is
-/// wrong. Times are milliseconds since 1970.
+/// Finds how far this process's clock is behind Apple's clock. A signature from the future shows that one of the two
+/// clocks is wrong. Times are milliseconds since 1970.
 public final class SignedClock: Sendable {
     /// The largest lead of a signature's time over this clock since the last `take`; 0 without one.
     private let furthest = Mutex<Int64>(0)

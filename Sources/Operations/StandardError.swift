@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 enum StandardError {
-    /// Keeps the lines of two threads apart. The kernel writes at most 4 KiB to a pipe as a whole.
+    /// Keeps the lines of two threads apart. Without the lock the kernel could mix lines of more than 4 KiB in a pipe.
     private static let lock = Mutex<Void>(())
     /// The milliseconds that a write waits for a full pipe before it drops the rest of the line. A log collector that
     /// hangs must not stop receiptd.

@@ -7,7 +7,6 @@ import Synchronization
 /// The connections of an HTTP server. The server closes a connection that is silent or slow for too long. If there are
 /// `maximum` connections, a new connection replaces the connection that has been silent for longest.
 final class ConnectionTable: Sendable {
-    /// The most connections at once.
     static let maximum = 256
     /// The longest time from the connection's start to the end of the first request's head, in seconds. A head that
     /// arrives slowly does not get more time.
@@ -76,7 +75,8 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    /// Notes that the last answer is being sent. The server closes the connection soon, even if the client still sends.
+    /// Notes that the connection's last answer is being sent. The server closes the connection soon, even if the client
+    /// still sends.
     func answeredLast(_ channel: any Channel, now: Double) {
         entries.withLock { $0[ObjectIdentifier(channel)]?.answeredLastAt = now }
     }

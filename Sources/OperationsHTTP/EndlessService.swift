@@ -16,7 +16,7 @@ package struct EndlessService<Body: Service>: Service {
         do {
             try await part.run(isStopping: isStopping) { try await service.run() }
         } catch {
-            // The error about the port is more precise than `PartEnded`.
+            // `OperationsServerError` names the port, so it says more than `PartEnded`.
             if let refused = error.underlying as? OperationsServerError { throw refused }
             throw error
         }

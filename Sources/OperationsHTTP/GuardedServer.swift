@@ -39,7 +39,7 @@ package struct GuardedServer: Sendable {
 
     /// Serves until graceful shutdown or cancellation. Throws `OperationsServerError` if it cannot listen.
     package func run(_ router: Router<BasicRequestContext>) async throws {
-        // Hummingbird logs its start at info. Such a line would repeat this server's line.
+        // Hummingbird would log its start at info, which this server logs too.
         var serverLogger = logger
         serverLogger.logLevel = max(logger.logLevel, .notice)
         let bound = Bound()

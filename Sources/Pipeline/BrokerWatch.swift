@@ -14,7 +14,7 @@ struct BrokerWatch: Sendable {
     /// answers, and if the broker's answer is an error.
     let ask: @Sendable (Int32) throws(KafkaError) -> Void
     let health: Health
-    /// The part that an answer marks as recovered. A part that depends on this part also recovers.
+    /// The part that recovers when a broker answers. The parts that depend on this part recover too.
     var recovers = FailingPart.kafka
 
     /// Runs until it is cancelled.

@@ -19,8 +19,8 @@ enum KafkaLog {
 }
 
 /// Logs broker trouble once for all Kafka clients of a process. One line comes when the trouble begins, one a minute
-/// while the trouble lasts, and one when brokers have answered every client again. The process leaves out the last line
-/// if its failure report says that Kafka is back.
+/// while the trouble lasts, and one when brokers have answered every client again. If the process's failure report says
+/// that Kafka is back, the last line is left out.
 final class KafkaVoice: Sendable {
     private let fold = Mutex(KafkaFold())
     private let failures: Failures?
@@ -98,7 +98,7 @@ struct KafkaFold {
     private var since = 0.0
     private var said = 0.0
     private(set) var trouble: KafkaTrouble?
-    /// The number of ended Kafka failures in the process's failure report when the trouble began.
+    /// The number of failures of Kafka that the process had reported as over when the trouble began.
     private var toldBefore = 0
     /// The recently logged lines that do not report trouble with a broker.
     private var others = RepeatedWords()
@@ -116,7 +116,8 @@ struct KafkaFold {
         if troubled.isEmpty { trouble = nil }
     }
 
-    /// - Parameter told: how many failures of Kafka as a whole the process has reported as begun, and how many as over.
+    /// - Parameter told: the numbers of failures of Kafka as a whole that the process has reported as begun, and as
+    ///   over.
     mutating func hear(
         _ line: KafkaLogLine, from client: Int, told: (begun: Int, over: Int) = (0, 0), now: Double
     ) -> [KafkaSaying] {
@@ -124,7 +125,8 @@ struct KafkaFold {
             return [.debug(line)] + answered(client, isToldElsewhere: told.begun > toldBefore, now: now)
         }
         guard let heard = KafkaTrouble(line) else {
-            // librdkafka logs "1/1 brokers are down" after it has logged each broker's trouble.
+            // The line "1/1 brokers are down" is left out, because librdkafka logs it after it has logged each broker's
+            // trouble.
             let isEcho = line.code == KafkaError.Code.allBrokersDown || line.message.contains("brokers are down")
             // librdkafka logs the loss of unread records at a low level.
             let isWorthSaying = line.level <= 3 || line.offsetReset != nil

@@ -98,8 +98,8 @@ public struct Pipeline: Sendable {
         orphans.cancel()
         broker.cancel()
         topicWatch.cancel()
-        // The first loop below cancels all leasing loops before the second loop waits, because a leasing loop may wait
-        // for work in the database.
+        // `stop` waits for work in the database. So all leasing loops are cancelled first, and do not stop one after
+        // the other.
         for (_, loop) in leasing { loop.cancel() }
         for (_, loop) in leasing { await loop.stop() }
         await worker.refusals.stop()

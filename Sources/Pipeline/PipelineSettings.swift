@@ -45,20 +45,20 @@ enum PipelineLimits {
     static let commitSeconds = 1.0
     /// The seconds for finishing work when partitions are revoked. librdkafka and the whole group wait meanwhile.
     static let revocationDrainSeconds = 10.0
-    /// The seconds before the worker replaces a consumer that cannot recover. Two consumers with the same
-    /// `group.instance.id` fence each other. The pause makes such fencing rare.
+    /// The seconds before the worker replaces a consumer that cannot recover. If two consumers have the same
+    /// `group.instance.id`, each new one fences the other. The pause makes such fencing rare.
     static let replacementSeconds = 5.0
-    /// The longest time, in milliseconds, in which the worker reads from the broker where the logs of newly assigned
-    /// partitions begin and end.
+    /// The longest time, in milliseconds, for the broker to tell the first and last offsets of newly assigned
+    /// partitions.
     static let offsetCheckMilliseconds: Int32 = 5_000
-    /// For this number of seconds after the database fell back, the worker assumes that the database has lost decisions
-    /// of every partition that the worker takes over.
+    /// If the worker takes over a partition within this number of seconds after the database fell back, it assumes that
+    /// the database lost decisions on the partition's records.
     static let fallBackSeconds = 60.0
     /// The longest time, in seconds, for the database to read or write the checkpoints of newly assigned partitions.
     /// The group waits meanwhile.
     static let durableReadSeconds = 3.0
-    /// The seconds after which the worker sends a new commit although the last commit has no result. librdkafka gives
-    /// up earlier.
+    /// The seconds after which the worker sends a new commit although the last commit has no result. librdkafka
+    /// normally gives up the last commit earlier.
     static let commitPatienceSeconds = 90.0
     /// The seconds between two comparisons of the checkpoints with the database.
     static let historyCheckSeconds = 10.0
@@ -95,7 +95,7 @@ enum PipelineLimits {
     /// maximum.
     static let publishRetrySeconds = 0.2
     static let publishRetryMaximumSeconds = 5.0
-    /// The seconds between two queries for due parked submissions and holds.
+    /// The mean seconds between two queries for due announced purchases.
     static let leaseSeconds = 1.0
     /// The most parked submissions that are leased at a time. The worker leases parked submissions with the same proofs
     /// together with them, at most as many again.
@@ -141,7 +141,7 @@ enum PipelineLimits {
     static let lookUpsAtOnce = 4
     static let lookUpsOfOneTry = 200
     /// The most pages of an account's history that the worker reads for one submission. A page has 20 transactions. The
-    /// worker requests the purchases of one product within two hours. A submission with a longer history waits.
+    /// request names one product and a range of two hours. If the history has more pages, the submission waits.
     static let historyPages = 50
     /// The most rejected receipts that the worker checks with Apple concurrently.
     static let refusalChecksAtOnce = 4
@@ -154,13 +154,13 @@ enum PipelineLimits {
     /// attempts.
     static let publishedSilenceSeconds = 30.0
     static let claimsRetrySeconds = 1.0
-    /// The number of events that the worker reads from the end of a partition if the broker returns no offset for a
-    /// time.
+    /// The number of events that the worker reads from the end of a partition if the broker returns no offset for the
+    /// start time.
     static let publishedTail: Int64 = 10_000
     /// The number of events that the worker reads from the end of each partition, to see whether the database has their
     /// grants.
     static let publishedWitnesses: Int64 = 200
-    /// The shortest time, in seconds, between two times at which the worker makes an app's blocked submissions due.
-    /// Without this pause the worker would send requests without end for an app that stays blocked.
+    /// The worker makes an app's blocked submissions due at most once in this number of seconds. Without this pause the
+    /// worker would send requests without end for an app that stays blocked.
     static let wakeSeconds = 300.0
 }

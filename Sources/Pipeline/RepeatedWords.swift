@@ -8,8 +8,8 @@ struct RepeatedWords {
 
     private var said: [String: (at: Double, leftOut: Int)] = [:]
 
-    /// Returns nil if the text was logged less than a minute ago. Otherwise returns how often it was left out since
-    /// then.
+    /// Returns nil if the text was logged less than a minute ago. Otherwise returns the number of times that the text
+    /// was left out since it was last logged.
     mutating func leftOut(of words: String, now: Double) -> Int? {
         if var known = said[words], now - known.at < Self.seconds {
             known.leftOut += 1

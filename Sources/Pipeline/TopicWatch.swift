@@ -5,8 +5,8 @@ import Operations
 /// A topic that the process reads or writes.
 struct WatchedTopic: Sendable, Hashable {
     let name: String
-    /// True if the worker cannot decide or publish without the topic. A topic that is not needed may be missing if it
-    /// never existed.
+    /// True if the worker cannot decide or publish without the topic. A topic that is not needed may be missing until
+    /// Kafka has once answered that it exists.
     let isNeeded: Bool
 }
 

@@ -19,8 +19,8 @@ public enum PlantedFault: String, CaseIterable, Sendable {
     case checkpointNotCompared = "checkpoint-not-compared"
     /// The worker commits the offsets of decided records without a checkpoint.
     case commitWithoutCheckpoint = "commit-without-checkpoint"
-    /// A decision of an earlier history of the database counts for a checkpoint of a later history, and the worker does
-    /// not notice that its last decision is lost.
+    /// The worker does not notice that the database's history changed between a decision and its checkpoint, or that
+    /// the database lost the worker's last decision.
     case earlierHistoryCounts = "earlier-history-counts"
     /// The worker drops a batch whose database session hangs, so that no worker decides it again.
     case hungBatchDropped = "hung-batch-dropped"

@@ -7,9 +7,9 @@ import NIOSSL
 ///
 /// The pool does not limit the connections, because its callers limit the exchanges.
 ///
-/// `@unchecked Sendable`: callers call every method on `loop`. Elsewhere they read only `loop` and constants.
+/// `@unchecked Sendable`: callers call every method on the thread of `loop`. On other threads they read only `loop`.
 final class ConnectionPool: @unchecked Sendable {
-    /// The time after which the pool closes an idle connection, at the next sweep.
+    /// A sweep closes a connection that has been idle for this time.
     private static let idleTime = TimeAmount.seconds(60)
     private static let sweepInterval = TimeAmount.seconds(15)
 
@@ -154,7 +154,7 @@ final class ConnectionPool: @unchecked Sendable {
         if sweep == nil { scheduleSweep() }
     }
 
-    /// Forgets an idle connection that is closed.
+    /// Removes a closed connection from the idle connections.
     func forget(_ connection: HTTPConnection) {
         idle[connection.origin]?.removeAll { $0 === connection }
     }

@@ -23,15 +23,14 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// The error of a file of root certificates that is unreadable or has no PEM certificate. A nil path stands for the
-    /// system's roots.
+    /// The file of root certificates is unreadable, or has no PEM certificate. `path` is nil for the system's roots.
     public struct NoCertificates: Error, Sendable, Equatable {
         public let path: String?
     }
 
     /// The most seconds for making a connection. A host that does not answer a SYN must not use up the whole time-out.
     private static let maximumConnectSeconds = 3.0
-    /// The time that a closed connection waits for the peer's close_notify.
+    /// When the client closes a connection, it waits at most this time for the peer's close_notify.
     private static let maximumCloseWait = TimeAmount.seconds(1)
 
     private let pool: ConnectionPool

@@ -10,7 +10,7 @@ public struct HTTPEndpoint: Sendable {
         public let port: Int
 
         var isAddress: Bool { (try? SocketAddress(ipAddress: host, port: port)) != nil }
-        /// The name for which TLS asks a certificate; nil for an IP address, which is not a name (RFC 6066, section 3).
+        /// The name that TLS sends, and that the certificate must have; nil for an IP address (RFC 6066, section 3).
         var serverName: String? { isAddress ? nil : host }
     }
 

@@ -6,7 +6,7 @@ import NIOHTTP1
 /// `@unchecked Sendable`: only the pool's event loop reads and writes the variables.
 public final class HTTPExchange: @unchecked Sendable {
     let origin: HTTPEndpoint.Origin
-    /// The request as the response decoder needs it.
+    /// The request's head. Only the response decoder uses it.
     let head: HTTPRequestHead
     /// The whole request, as bytes.
     let bytes: ByteBuffer
@@ -34,8 +34,8 @@ public final class HTTPExchange: @unchecked Sendable {
     /// - Parameters:
     ///   - path: the path after the endpoint's own path, such as `/items/1`, with its query.
     ///   - bearer: the token of the `Authorization` header.
-    ///   - userAgent: the `User-Agent` header's value. `path`, `bearer` and `userAgent` must have no spaces and line
-    ///     breaks.
+    ///   - userAgent: the `User-Agent` header's value. `path`, `bearer` and `userAgent` must have neither spaces nor
+    ///     line breaks.
     ///   - body: JSON; nil to send no body.
     public init(
         _ method: HTTPRequestMethod, _ endpoint: HTTPEndpoint, path: String, bearer: String, userAgent: String,

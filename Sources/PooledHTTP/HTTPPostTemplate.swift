@@ -5,7 +5,7 @@ import NIOHTTP1
 /// requests share it.
 public final class HTTPPostTemplate: Sendable {
     let origin: HTTPEndpoint.Origin
-    /// The request as the response decoder needs it.
+    /// The request's head. Only the response decoder uses it.
     let head: HTTPRequestHead
     private let prefix: ByteBuffer
 

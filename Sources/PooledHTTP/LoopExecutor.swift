@@ -15,7 +15,7 @@ public final class LoopExecutor: TaskExecutor, @unchecked Sendable {
     private static let maximumFollowing = 8
 
     private let loop: any EventLoop
-    /// The jobs that became ready on the loop, but not by a running job. One turn of the loop runs them all.
+    /// The jobs that other work on the loop made ready. One turn of the loop runs them all.
     private var ready: [UnownedJob] = []
     /// The jobs that the running job made ready.
     private var following: [UnownedJob] = []

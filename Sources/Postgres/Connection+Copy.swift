@@ -15,7 +15,7 @@ extension Connection {
         } catch let error as PostgresError where error.kind == .connection {
             throw error
         } catch {
-            // The server's answer only says that the client aborted.
+            // The server's answer is ignored, because it only says that the client aborted.
             _ = try? finish("the client gave up")
             throw error
         }

@@ -41,7 +41,7 @@ extension Connection {
             throw error(nil)
         }
         guard send(), PQpipelineSync(handle) == 1 else {
-            // Some of the statements may be in libpq's buffer.
+            // Some of the statements may still be in libpq's buffer, so the connection cannot be used again.
             spend()
             throw error(nil)
         }

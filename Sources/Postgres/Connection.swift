@@ -6,13 +6,12 @@ final class Connection {
     let handle: OpaquePointer
     let interrupt: Interrupt
     let hung: HungSessions
-    /// The time to wait for a statement's answer.
     var answerLimit: Duration
     /// The time to wait for the answer to COMMIT. COMMIT waits for the disk, and for a synchronous standby. No time-out
     /// of the server ends this wait.
     var commitLimit: Duration
     private let server: ServerName
-    /// True if another owner will free the connection.
+    /// True if the caller of `release` frees the handle.
     private var isReleased = false
     /// True if the connection has a place among the sessions that the pool leaves behind.
     private var hasPlace = false

@@ -85,7 +85,6 @@ public struct PostgresConfiguration: Sendable {
 
     private static let tlsModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
-    /// Returns libpq's parameters, by keyword.
     func parameters() throws(PostgresError) -> [String: String] {
         let latest = latestURI().flatMap { Self.faults(in: $0) == nil ? $0 : nil }
         let given = try ConnectionString.parse(latest ?? uri)
@@ -110,7 +109,7 @@ public struct PostgresConfiguration: Sendable {
     /// PgBouncer refuses options that it does not know.
     /// - Parameter options: the URI's options. A setting named there is left out.
     func sessionStatements(unlessIn options: String) -> String {
-        // The isolation level of a statement outside a transaction. Each transaction sets its own level.
+        // This level is for statements outside a transaction. Each transaction sets its own level.
         let level = [("default_transaction_isolation", "read committed")]
         let settings = level + timeouts + preparedSessionSettings.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         return settings.filter { !options.contains($0.0) }
@@ -120,8 +119,9 @@ public struct PostgresConfiguration: Sendable {
 
     /// Returns SQL that makes every commit wait for the disk, if the server or the URI turned that off.
     ///
-    /// A server may lose a commit when one of its processes crashes, and then go on with the same identity. The worker
-    /// would not notice the loss. A commit waits for a synchronous standby only if the server is configured so.
+    /// Without the wait, a server may lose commits when one of its processes crashes. Its start time stays the same, so
+    /// the worker would not notice the loss. A commit waits for a synchronous standby only if the server is configured
+    /// so.
     private static func waitingForDisk(untilEndOfTransaction isLocal: Bool) -> String {
         "SELECT set_config('synchronous_commit', 'local', \(isLocal)) WHERE current_setting('synchronous_commit') = 'off'"
     }

@@ -1,6 +1,7 @@
 /// One-dimensional arrays for `unnest` and `= ANY`. One parameter has a column of a whole batch.
 extension PostgresParameter {
-    /// The parameter is an array, because Swift does not specialize generic code across modules and this code is hot.
+    /// `values` is an array and not any collection, because Swift does not specialize generic code across modules, and
+    /// this code is hot.
     public static func textArray(_ values: [String?]) -> PostgresParameter {
         array(PostgresType.textArray, of: PostgresType.text, values, elementBytes: 32) {
             $0.append(contentsOf: $1.utf8)

@@ -1,4 +1,5 @@
-/// An SQL statement with `$1`, `$2`… for its parameters. Create it once and keep it, because its name is a hash.
+/// An SQL statement with `$1`, `$2`… for its parameters. Create it once and keep it, because each creation computes a
+/// hash for the name.
 public struct PostgresStatement: Sendable, Hashable {
     public let sql: String
     /// The name of the prepared statement. It is a stable hash of the SQL, so every process uses the same name for the

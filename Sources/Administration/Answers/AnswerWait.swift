@@ -1,9 +1,10 @@
 import Encodings
 import Kafka
 
-/// Tracks which submissions still wait for their answer. Kafka gets all events of a submission at nearly the same time.
+/// Tracks which submissions still wait for their answer. The wait is over at the deadline, or `rest` after the last
+/// event once each submission has an event.
 package struct AnswerWait: Sendable {
-    /// The wait for further events after the last event of an awaited submission.
+    /// The wait for further events. It is short, because Kafka gets all events of a submission at nearly the same time.
     private static let rest = Duration.milliseconds(500)
 
     private var open: Set<String>

@@ -1,7 +1,7 @@
-/// The result of a check of `receiptd check` that found no fault.
+/// The result of a passed check of `receiptd check`.
 package struct CheckFinding: Sendable, Equatable {
     package let text: String
-    /// True if an operator should look at the part, although it works.
+    /// True if an operator should look at the checked part, although the check passed.
     package let isWarning: Bool
 
     package init(_ text: String, isWarning: Bool = false) {

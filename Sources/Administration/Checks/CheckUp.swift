@@ -24,7 +24,7 @@ package struct CheckUp: Sendable {
             self.init("\(finding.isWarning ? "WARN  " : "ok    ")  \(part): \(finding.text)", code: nil)
         }
 
-        /// The first line. A command that runs checks has already read its settings.
+        /// The first line, which reports no fault: a command that runs checks has already read its settings.
         static let settings = Line("ok      settings", code: nil)
 
         private init(_ text: String, code: Int32?) { (self.text, self.code) = (text, code) }

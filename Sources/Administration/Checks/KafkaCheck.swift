@@ -57,8 +57,8 @@ package struct KafkaCheck: Sendable {
                 }
             }
         }
-        // After a restore of the database, a worker reads the events that it published before. It joins no group for
-        // this reading.
+        // A worker reads the outcomes topic only after a restore of the database, and joins no group for it. So the
+        // check looks for no offsets of this topic.
         if let partitions = partitions[kafka.outcomesTopic], let fault = try read(partitions, with: consumer) {
             faults.append("topic \(kafka.outcomesTopic): \(fault)")
         }

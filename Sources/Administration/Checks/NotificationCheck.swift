@@ -96,7 +96,7 @@ package struct NotificationCheck: Sendable {
                         + "\(seconds) s: \(tries)"))
         case .refused(StoreErrorCode.noNotificationURL):
             let words = "no notification address is set in App Store Connect (4040007)"
-            // A studio may do without notifications from the sandbox, so this is no failure there.
+            // A studio may do without notifications from the sandbox, so a missing sandbox address is no failure.
             return asked.test.environment == .sandbox
                 ? .success(words) : .failure(CheckFailure(words, code: CommandFailure.wrongSettings))
         case .refused(let code): return .failure(CheckFailure("Apple sends no test notification (\(code))"))

@@ -31,7 +31,7 @@ struct NotificationTopic: Sendable {
         }
     }
 
-    /// Returns the wanted notifications that arrive within `seconds`. Returns early once all have arrived.
+    /// Returns those notifications of `wanted` that arrive within `seconds`. Returns early once all have arrived.
     func wait(
         for wanted: Set<TestNotification>, from starts: [TopicPartition: Int64], seconds: Int
     ) async throws -> Set<TestNotification> {

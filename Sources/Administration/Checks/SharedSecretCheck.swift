@@ -40,7 +40,7 @@ package enum SharedSecretCheck {
     }
 
     /// Returns a stored receipt with a subscription, because Apple checks the secret only for such a receipt. Nil if
-    /// PostgreSQL has none, or if this role may not read it.
+    /// PostgreSQL has none, or if the database role may not read it.
     private static func storedReceipt(of app: BundleID, _ database: DatabaseSettings) async -> String? {
         let stored = try? await withDatabase(database) { pool in
             try await SubscriptionAdministration(pool: pool).anyReceipt(of: app)

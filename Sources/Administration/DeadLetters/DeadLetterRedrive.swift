@@ -145,8 +145,8 @@ package struct DeadLetterRedrive {
         if let failure { throw failure }
     }
 
-    /// The letters that the redrive is publishing. One thread at a time adds letters and waits, and may block. The
-    /// producer's thread reports deliveries.
+    /// The letters that the redrive is publishing. One thread at a time calls `add` and `flush`, and may block until
+    /// Kafka acknowledges records. The producer's thread calls `note`.
     private final class Batch: Sendable {
         private struct State {
             var due: Set<RedrivenStore.Place>
@@ -218,7 +218,7 @@ package struct DeadLetterRedrive {
 }
 
 extension StoredDeadLetter {
-    /// The topic, partition and offset of the record, and its value; nil if the letter's headers do not name them.
+    /// The record's topic, partition, offset and value; nil if the headers of the dead letter do not name the position.
     fileprivate var redrivenPlace: RedrivenStore.Place? {
         source.map {
             RedrivenStore.Place(

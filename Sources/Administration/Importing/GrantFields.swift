@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// The texts of one row of the file, by column, and the grant that they make.
+/// The texts of one row of an imported file, by column. `grant` makes a grant of them.
 struct GrantFields {
     /// The most Unicode scalars of a name. The limit of a player id is lower.
     static let maximumNameScalars = 255
@@ -26,7 +26,7 @@ struct GrantFields {
     let line: Int
 
     /// Returns the grant of this row.
-    /// - Parameter now: the time of the grant if the row has neither a time of the grant nor of the purchase.
+    /// - Parameter now: the time of the grant if the row has neither `granted_at` nor `purchased_at`.
     func grant(now: Timestamp) throws(Fault) -> ImportedGrant {
         guard let transaction = try transactionID("transaction_id") else {
             throw Fault(message: "transaction_id is missing")

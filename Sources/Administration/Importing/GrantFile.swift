@@ -4,8 +4,8 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Reads the rows of a file. If its first line is a JSON object the file has JSON lines, otherwise it is CSV with a
-/// header.
+/// Reads the rows of an imported file. If the first line is a JSON object, the file has JSON lines. Otherwise the file
+/// is CSV with a header.
 package struct GrantFile {
     private enum Form {
         case json

@@ -76,8 +76,8 @@ package struct InspectionSummary {
             + "\(ShownText.plain(answer.detail, limit: 300)) (\(ShownText.plain(answer.occurredAt)), event \(ShownText.plain(answer.eventID)))"
     }
 
-    /// Returns true for a reason that screening finds. If Apple's answer led to such a reason, PostgreSQL has the
-    /// outcome, and the summary does not show the event.
+    /// Returns true if screening gives this reason. Apple's answer can lead to the same reason. Then PostgreSQL has the
+    /// event as an outcome, and the summary gets no such event from Kafka.
     private static func isLocal(_ reason: String) -> Bool {
         [
             "malformed_submission", "unknown_app", "malformed_receipt", "foreign_app", "unauthentic_receipt",

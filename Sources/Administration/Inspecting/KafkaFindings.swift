@@ -13,7 +13,7 @@ package struct KafkaFindings: Sendable {
         var partition: Int32
         var offset: Int64
         var receivedAt: Timestamp?
-        /// The number of earlier records of the partition from the committed offset on.
+        /// The number of the partition's records from the committed offset up to this submission, without it.
         var ahead: Int64
         /// The number of all records of the partition from the committed offset on.
         var lag: Int64
@@ -70,7 +70,7 @@ package struct KafkaFindings: Sendable {
         }
     }
 
-    /// Returns the rejections whose events are not among the rows.
+    /// Returns the rejections whose events have no row in `outcomes`.
     func untold(outcomes: [JSONValue]) -> [Answer] {
         let known = Set(outcomes.compactMap { $0["event_id"]?.string })
         return answers.filter { !known.contains($0.eventID) }

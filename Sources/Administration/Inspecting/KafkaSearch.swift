@@ -30,7 +30,7 @@ package struct KafkaSearch: Sendable {
 
     /// Runs the search. It does not throw: a failure of Kafka is in the findings.
     /// - Parameters:
-    ///   - isKnown: true if PostgreSQL knows the id. Then the search reads only the players' partitions of events.
+    ///   - isKnown: true if PostgreSQL knows the id. The search then reads events only in the players' partitions.
     ///   - players: the players whom PostgreSQL names with this id.
     package func run(isKnown: Bool, players: [String]) async -> KafkaFindings {
         guard !settings.bootstrapServers.isEmpty else {
@@ -68,7 +68,8 @@ package struct KafkaSearch: Sendable {
         return (known.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
     }
 
-    /// Searches the submissions from the group's committed offset on. All earlier submissions have their answers.
+    /// Searches the submissions from the group's committed offset on. Workers are done with all earlier submissions:
+    /// these are answered, parked or dead letters.
     private func searchSubmissions(_ scan: inout RecordScan, _ findings: inout KafkaFindings) throws(KafkaError) {
         let topic = settings.submissionsTopic
         let partitions = try partitions(of: topic, scan)
@@ -104,8 +105,8 @@ package struct KafkaSearch: Sendable {
                 isComplete: unread.isEmpty && stretches.allSatisfy { $0.value.upperBound == ends[$0.key] }))
     }
 
-    /// Searches the newest events in the partitions of the known players. Also searches the partition of a player whose
-    /// id would be the searched id. Searches all other partitions only if nothing was found yet.
+    /// Searches the newest events in the partitions of the known players, and in the partition of a player whose id
+    /// would be the searched id. Searches all other partitions only if nothing was found yet.
     private func searchEvents(
         _ scan: inout RecordScan, isKnown: Bool, players known: [String], _ findings: inout KafkaFindings
     ) throws(KafkaError) {

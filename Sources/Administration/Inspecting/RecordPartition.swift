@@ -1,5 +1,5 @@
-/// Computes the partition of a record's key as Java's default partitioner and librdkafka's `murmur2_random` do. A
-/// player's events are in the partition of the player id. Source: org.apache.kafka.common.utils.Utils.murmur2.
+/// Computes the partition of a record's key as Java's default partitioner and librdkafka's `murmur2_random` do. The key
+/// of an event is the player id. Source: org.apache.kafka.common.utils.Utils.murmur2.
 enum RecordPartition {
     private static let seed: UInt32 = 0x9747_B28C
     private static let factor: UInt32 = 0x5BD1_E995

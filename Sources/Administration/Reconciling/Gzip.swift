@@ -14,7 +14,7 @@ enum Gzip {
     private static let chunk = 65_536
 
     /// Returns the unpacked bytes.
-    /// - Parameter limit: the most unpacked bytes. Throws without unpacking more.
+    /// - Parameter limit: the most unpacked bytes. If the file has more, the function throws soon after this number.
     static func unpack(_ packed: [UInt8], limit: Int) throws(Fault) -> [UInt8] {
         var input = packed
         var position = 0

@@ -17,7 +17,7 @@ package struct ProgressBar {
     /// Writes the line, unless the last line is too recent.
     /// - Parameters:
     ///   - done: the finished part of `total`, in the unit of `total`: rows, or bytes of a file.
-    ///   - count: the number from which the rate follows; nil for `done`.
+    ///   - count: the number that the line shows, and from which the line computes the rate; nil for `done`.
     package mutating func show(_ done: Int, of total: Int, count: Int? = nil) {
         guard isShown else { return }
         let seconds = (ContinuousClock.now - start) / .seconds(1)

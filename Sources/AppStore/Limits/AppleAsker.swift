@@ -26,8 +26,8 @@ struct AppleAsker {
         waiting = request.waiting
     }
 
-    /// - Parameter subject: a hash of the query's subject. One subject whose queries always fail says nothing about
-    ///   Apple.
+    /// - Parameter subject: a hash of the query's subject. If only the queries about one subject fail, Apple is not
+    ///   down.
     init(_ share: StoreQueryShare, of subject: Int) {
         work =
             switch share {
@@ -35,7 +35,8 @@ struct AppleAsker {
             case .subscriptions, .history: .queue
             case .background: .background
             }
-        // The query goes after first tries, because its own submission already has an answer of Apple's.
+        // First tries of submissions go before a query. A submission behind a query already has an answer of Apple's,
+        // and other queries can wait.
         isRetry = true
         isProven = true
         isLeased = true

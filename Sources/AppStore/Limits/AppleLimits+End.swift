@@ -45,8 +45,8 @@ extension AppleLimits.End {
     /// - Parameters:
     ///   - isTelling: true if a failure shows Apple's load. A few receipts that Apple never answers must not slow down
     ///     all other receipts.
-    ///   - isOfProofs: false for receiptd's own requests. Apple's limit on own requests does not show the load from
-    ///     submissions.
+    ///   - isOfProofs: false for requests that are not about submissions' proofs. A limit that Apple sets on such
+    ///     requests does not show the load from submissions.
     func outcome(isTelling: Bool, isOfProofs: Bool = true) -> AdaptiveConcurrency.Outcome {
         switch self {
         case .answered, .doubtful: .fine

@@ -5,10 +5,10 @@ import Synchronization
 ///
 /// - **Reading**: `VerifyReceiptClient` and `ServerAPIClient` read the header with `RetryAfter`, which accepts at most
 ///   an hour. An answer is `End.limited` if it is a 429, or if it has the header and is a server error or no JSON. Then
-///   a hold of the scope begins.
+///   a hold of the scope begins: a time in which no replica sends a request to the scope.
 /// - **This replica**: `ScopeLimits` shuts the scope, which is one app, endpoint and environment. The worker sends
-///   nothing to the scope until the hold ends. The circuit counts no failure. If the scope is of submissions' proofs,
-///   the worker also lowers its limit of requests at once.
+///   nothing to the scope until the hold ends. The circuit counts no failure. If requests about submissions' proofs use
+///   the scope, the worker also lowers its limit of concurrent requests.
 /// - **Other replicas**: `share` writes the hold's end to PostgreSQL, in one row for each scope. In every replica
 ///   `follow` reads these rows once or twice a second, and shuts the scopes.
 /// - **How long**: until the time in the header. A 429 without the header causes a hold of `defaultHoldSeconds`. If a
@@ -28,7 +28,7 @@ extension AppleLimits {
 
     // MARK: This replica
 
-    /// Shuts the scope after an answer with a limit. The caller has locked `state`.
+    /// Shuts the scope after an answer that is `End.limited`. The caller has locked `state`.
     /// - Parameters:
     ///   - seconds: the seconds in `Retry-After`; nil if there was none.
     ///   - pass: the pass of the request that Apple limited.

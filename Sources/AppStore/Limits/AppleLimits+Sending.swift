@@ -7,8 +7,8 @@ extension AppleLimits {
     ///
     /// Thousands of tasks wait in this function. Each part that only computes is a separate function, so that its local
     /// variables use no memory in a waiting task.
-    /// - Parameter queueSeconds: the longest queue for the budget that the request may join, in seconds until its turn;
-    ///   nil for no limit.
+    /// - Parameter queueSeconds: the most seconds that the request may queue for the budget; nil for no limit. If the
+    ///   queue is longer, the function returns nil at once.
     func send<Answer>(
         to scope: AppleScope, for asker: AppleAsker, queueSeconds: Double? = nil,
         _ body: () async -> (Answer, End)

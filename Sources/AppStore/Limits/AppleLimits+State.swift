@@ -27,8 +27,8 @@ extension AppleLimits: AppleState {
             if isOpen { state.told.openCircuits.insert(key) } else { state.told.openCircuits.remove(key) }
             observer?.circuit(bundleID: scope.bundleID, endpoint: scope.endpoint, isOpen: isOpen)
         }
-        // Only requests about proofs to Production decide whether Apple as a whole is down, because no purchase waits
-        // for the sandbox or for receiptd's own requests.
+        // Only requests about proofs to Production decide whether Apple as a whole is down, because no real purchase
+        // waits for the sandbox or for receiptd's own requests.
         let inUse = state.scopes.filter {
             $0.key.environment == .production && $0.key.isOfProofs
                 && (now - $0.value.lastUse < Self.inUseSeconds || !$0.value.isEmpty)
@@ -73,7 +73,7 @@ extension AppleLimits: AppleState {
     }
 
     /// Updates the state of the credentials by verifyReceipt's answer. Apple may refuse an unproven proof although the
-    /// credentials are right. So this refusal becomes trouble of this proof alone.
+    /// credentials are right. So this function turns such a refusal into trouble of that proof alone.
     /// - Returns: the answer for the proof.
     func noted(_ answer: AppleAnswer, to request: VerificationRequest, endpoint: String) -> AppleAnswer {
         if isFixed { return answer }
@@ -97,7 +97,7 @@ extension AppleLimits: AppleState {
         return answer
     }
 
-    /// Updates the state of the credentials: Apple accepted or refused the token.
+    /// Updates the state of the credentials after Apple accepted (`isTaken`) or refused the token.
     func noteToken(isTaken: Bool, of bundleID: BundleID, endpoint: String) {
         if isFixed { return }
         change(bundleID, endpoint) { credentials, now in

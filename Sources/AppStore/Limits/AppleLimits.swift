@@ -12,10 +12,10 @@ public final class AppleLimits: Sendable {
     /// retry waits as many seconds for its turn. While Apple as a whole is down, requests wait until Apple is back,
     /// with the exceptions in `takeImpatient`.
     static let patienceSeconds = 10.0
-    /// The seconds that an unproven proof waits for its own circuit. While Apple is down, also the seconds that a
-    /// request waits whose proof is known to fail.
+    /// The seconds that an unproven proof waits for its own circuit. While Apple is down, a request whose proof is
+    /// known to fail waits as long, if no first try waits.
     static let shortPatienceSeconds = 1.0
-    /// The seconds for which Apple counts as answering after its last answer about a proof.
+    /// After an answer about a proof, Apple counts as answering for these seconds.
     static let answeringSeconds = 60.0
     /// The seconds after which a scope without a request counts as out of use.
     static let inUseSeconds = ProofCircuits.inUseSeconds
@@ -92,7 +92,7 @@ public final class AppleLimits: Sendable {
         observer?.concurrency(limit: concurrency.limit)
     }
 
-    /// Limits only the number of requests under way, without circuit breaker and retry budget.
+    /// Limits only the number of requests under way, without circuit breaker and budget.
     /// - Parameter queued: called each time that a request has entered the queue for a permit; nil for no call.
     public init(fixedConcurrency: Int, queued: (@Sendable () -> Void)? = nil) {
         gate = ConcurrencyGate(limit: fixedConcurrency, queued: queued)

@@ -57,8 +57,10 @@ extension ServerAPIClient: StoreQueries {
         case unauthorized
     }
 
-    /// Makes one try, with at most one change of environment if the context names none.
-    /// - Parameter query: the query; nil for an id that no transaction can have.
+    /// Makes one try. If the context names no environment, asks Production, and then the sandbox if Production does not
+    /// know the subject.
+    /// - Parameter query: the query; nil for an id, a token or an order number that cannot be Apple's. Then the answer
+    ///   is `refused`.
     func ask<Value: Sendable>(
         _ query: ServerAPIQuery?, _ context: StoreQueryContext, _ read: Reader<Value>
     ) async -> StoreQueryAnswer<Value> {

@@ -14,10 +14,10 @@ import PooledHTTP
 public final class ServerAPIClient: Sendable {
     /// The endpoint's name in metrics and limits.
     public static let endpoint = AppleEndpoint.transactions.rawValue
-    /// The longest queue for the sandbox that an unproven request may join, in seconds until its turn. The sandbox has
-    /// a tenth of Production's rate, and gets a request for every invented id. Without this limit thousands of requests
-    /// would wait for the sandbox, in places that other requests need. A request that finds a longer queue comes again
-    /// later.
+    /// The most seconds that an unproven request may queue for the sandbox. The sandbox has a tenth of Production's
+    /// rate, and gets a request for every invented id. Without this limit, thousands of requests would wait for the
+    /// sandbox, and take the places of other requests. If the queue is longer, the request fails at once and comes
+    /// again later.
     private static let sandboxQueueSeconds = 2.0
 
     let limits: AppleLimits

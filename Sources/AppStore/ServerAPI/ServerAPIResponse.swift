@@ -43,8 +43,8 @@ enum ServerAPIResponse: Equatable {
             return
         }
         switch document.value["errorCode"]?.wholeNumber {
-        // These codes mean that our request is wrong, or that Apple does not have the app. The query's subject cannot
-        // cause them.
+        // These codes mean that receiptd's request is wrong, or that Apple does not have the app. No subject of a query
+        // can cause them.
         case 4_000_000: self = .blocked(.request)
         case 4_000_002, 4_040_003: self = .blocked(.serverAPI)
         case 4_040_005, 4_040_010: self = .notFound

@@ -11,10 +11,10 @@ import Synchronization
 final class ServerAPITokens: Sendable {
     /// The seconds from `iat` to `exp`. Apple accepts at most an hour.
     static let lifetimeSeconds: Int64 = 1800
-    /// The fewest seconds until the expiry of a token that receiptd still sends. Apple's clock may be ahead.
+    /// receiptd sends a token only if the token is valid for these seconds more, because Apple's clock may be ahead.
     static let leastLeftSeconds: Int64 = 600
-    /// The seconds by which `iat` is before the present time. If our clock is ahead of Apple's, `iat` must not be in
-    /// the future for Apple.
+    /// The seconds by which `iat` is before the present time. Without them, Apple would see an `iat` in the future if
+    /// this machine's clock is ahead of Apple's.
     static let backdatedSeconds: Int64 = 30
     private static let audience = "appstoreconnect-v1"
 

@@ -2,8 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// Reads answers of the App Store Server API. The reader accepts signed data only if our root certificates prove
-/// Apple's signature, and if the data is of the query's app and environment. The reader does no I/O, reads no clock and
+/// Reads answers of the App Store Server API. The reader accepts signed data only if receiptd's root certificates prove
+/// Apple's signature, and if the data names the query's app and environment. The reader does no I/O, reads no clock and
 /// never traps.
 ///
 /// If the reader cannot prove one part of an answer, the whole answer counts as trouble. Three answers are exceptions
@@ -25,8 +25,8 @@ public struct StoreAnswerReader: Sendable {
         case notJSON
         case incomplete
         case unproven
-        /// Apple signed the part, but receiptd cannot read its id, its product or its environment. Later answers have
-        /// this part too.
+        /// Apple signed the part, but receiptd cannot read its id, its product or its environment. Asking again does
+        /// not help, because later answers have this part too.
         case unreadable
 
         var troubleKind: AppleAnswer.TroubleKind {

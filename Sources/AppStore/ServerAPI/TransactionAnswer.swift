@@ -25,7 +25,8 @@ public enum TransactionAnswer: Sendable, Equatable {
 
     /// - Parameters:
     ///   - asked: the transaction that the request named.
-    ///   - proofs: the parser that proves the signed parts, with the root certificates for players' proofs.
+    ///   - proofs: the parser that proves the signed part of the answer, with the same root certificates as for
+    ///     players' proofs.
     public static func parse(
         _ response: Response, asked: StoreTransactionID, proofs: any ProofParser
     ) -> TransactionAnswer {
@@ -54,7 +55,7 @@ public enum TransactionAnswer: Sendable, Equatable {
             guard case .read(let content?, .proven, _) = reading,
                 content.purchases.map(\.transactionID) == [asked]
             else { return trouble(.unproven) }
-            // The content lacks the environment or the app.
+            // `asReceipt` is nil if the content lacks the environment or the app.
             guard let receipt = content.asReceipt else { return trouble(.incomplete) }
             return .answer(.genuine(receipt))
         }

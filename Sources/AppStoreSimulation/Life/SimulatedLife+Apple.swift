@@ -79,7 +79,7 @@ extension SimulatedLife {
             store throws(SimulatedStore.Fault) in
             try store.reverseRefund(of: id)
         }
-        // The reversal of a refund puts the subscription in force again, so its period ends at its time.
+        // After the reversal of its refund, a period is valid again. So the agenda needs the end of this period again.
         if !happened.isEmpty { agenda.add(.periodEnds(id), at: max(store.now + 1, bought.expiresAt ?? store.now + 1)) }
         return happened
     }

@@ -71,7 +71,7 @@ extension SimulatedLife {
         }
     }
 
-    /// Changes a subscription in force, or leaves it as it is, by chance.
+    /// Makes a random change of a subscription in force, or none.
     private mutating func change(_ subscription: StoreSubscription, in store: inout SimulatedStore) -> [Happening] {
         let (account, id) = (subscription.account, subscription.originalID)
         guard subscription.renewal.isOn else {
@@ -99,7 +99,7 @@ extension SimulatedLife {
         return changeFromOutside(subscription, in: &store)
     }
 
-    /// Makes a change that comes from the studio or the family, by chance.
+    /// Makes a random change that the studio or the family causes, or none.
     private mutating func changeFromOutside(
         _ subscription: StoreSubscription, in store: inout SimulatedStore
     ) -> [Happening] {

@@ -30,9 +30,9 @@ struct ServerAPIFault: Error, Sendable, Equatable {
     static let invalidSampleContentProvided = ServerAPIFault(code: 4_000_041)
     static let invalidRefundPreference = ServerAPIFault(code: 4_000_044)
     static let familyTransaction = ServerAPIFault(code: 4_000_185)
-    /// Apple documents this error and `percentageOfUndelivered` without numbers. The simulation gives them the two
-    /// numbers before 4000209, Apple's number for `percentageOfSubscription`. Like that error, both are permanent: a
-    /// retry cannot succeed.
+    /// Apple documents `percentageOutOfRange` and `percentageOfUndelivered` without numbers. The simulation gives them
+    /// the two numbers before 4000209, which is Apple's number for `percentageOfSubscription`. All three errors are
+    /// permanent: a retry cannot succeed.
     static let percentageOutOfRange = ServerAPIFault(code: 4_000_207)
     static let percentageOfUndelivered = ServerAPIFault(code: 4_000_208)
     static let percentageOfSubscription = ServerAPIFault(code: 4_000_209)

@@ -1,8 +1,8 @@
 extension StoreAnswers {
     private static let productTypes = ["NON_CONSUMABLE", "CONSUMABLE", "NON_RENEWABLE", "AUTO_RENEWABLE"]
 
-    /// Returns a `HistoryResponse`, version 2. Its `revision` contains the modification number of the last transaction
-    /// that the client has read.
+    /// Returns a `HistoryResponse`, version 2. Its `revision` contains the `modification` of the last transaction that
+    /// the client has read.
     func history(_ request: ServerAPIRequest) throws -> String {
         let account = try transaction(request.id).account
         let isDescending = try isDescending(request)

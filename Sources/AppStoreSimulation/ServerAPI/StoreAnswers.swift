@@ -44,8 +44,8 @@ struct StoreAnswers {
         return heading
     }
 
-    /// Returns an `OrderLookupResponse`. Only Production has orders. For an unknown order it has status 1, and is not
-    /// an error.
+    /// Returns an `OrderLookupResponse`. Only Production has orders. An unknown order is no error: the response has
+    /// status 1.
     private func lookup(_ orderID: String) throws -> String {
         let found = store.byOrder[orderID].flatMap { try? transaction($0) }
         guard environment == .production, let found else { return #"{"status":1}"# }

@@ -7,7 +7,7 @@ extension AppStoreSimulation {
     }
 
     /// Returns the notifications in order, each with a new signature.
-    /// - Parameter first: the number of the oldest notifications to leave out.
+    /// - Parameter first: how many of the oldest notifications to leave out.
     public func notifications(from first: Int = 0) -> [SignedNotification] {
         service.store.notifications(from: first)
     }

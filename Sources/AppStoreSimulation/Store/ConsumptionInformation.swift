@@ -1,4 +1,4 @@
-/// A server's report to Send Consumption Information, version 2.
+/// The report in a server's request to Send Consumption Information, version 2.
 public struct ConsumptionInformation: Sendable, Hashable, Codable {
     public let customerConsented: Bool
     public let deliveryStatus: String

@@ -39,7 +39,7 @@ final class StoreKeeper: Sendable {
 
     /// Returns notifications, oldest first.
     /// - Parameters:
-    ///   - first: the number of the oldest notifications to leave out.
+    ///   - first: how many of the oldest notifications to leave out.
     ///   - limit: the most notifications to return.
     func notifications(from first: Int, limit: Int = .max) -> [SignedNotification] {
         read { Array($0.notifications.dropFirst(first).prefix(limit)) }.map(signed)

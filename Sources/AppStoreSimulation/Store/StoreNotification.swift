@@ -20,7 +20,7 @@ public struct ToldNotification: Sendable {
     let account: SimulatedAccount?
     public internal(set) var attempts: [Attempt] = []
 
-    /// The token with which Get Test Notification Status names this notification.
+    /// The token with which a client asks Get Test Notification Status about this notification.
     var testToken: String { "\(notification.id)_\(notification.signedDateMilliseconds)" }
 
     var reachedServer: Bool { attempts.contains { $0.result == .success } }
@@ -38,7 +38,7 @@ extension SimulatedStore {
         notifications.append(ToldNotification(notification: notification, transactionID: nil, account: nil))
     }
 
-    /// Makes a notification about a transaction without a change of the store, such as `METADATA_UPDATE`.
+    /// Makes a notification about a transaction, such as `METADATA_UPDATE`. Changes nothing else in the store.
     public mutating func send(_ type: String, _ subtype: String? = nil, of id: String) throws(Fault) {
         notify(type, subtype, of: try transaction(id))
     }

@@ -43,7 +43,7 @@ public struct StoreSummary: Sendable, Hashable, Codable {
         public let purchasedAt: Int64
         public let expiresAt: Int64?
         public let revokedAt: Int64?
-        /// The refunded share in thousandths of a percent of the whole quantity; nil without a refund, and if family
+        /// The refunded share in thousandths of a percent of the whole quantity; nil without a refund, or if family
         /// sharing ended.
         public let revokedMilliPercent: Int?
         public let isUpgraded: Bool

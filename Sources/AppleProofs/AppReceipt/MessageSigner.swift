@@ -68,7 +68,7 @@ enum MessageDigest {
         }
     }
 
-    /// Returns whether a signature of the algorithm `identifier` covers this digest.
+    /// Returns whether the signature algorithm `identifier` may be used with this digest.
     func isUsed(bySignature identifier: some Sequence<UInt8>) -> Bool {
         if identifier.elementsEqual(EncodedOID.rsaEncryption) { return true }
         switch self {

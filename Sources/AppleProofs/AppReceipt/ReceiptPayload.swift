@@ -63,7 +63,7 @@ extension StoreEnvironment {
     }
 }
 
-/// The limits of names in a receipt, so that every store accepts the names.
+/// The limits of the names in a receipt. PostgreSQL can store every name within these limits.
 enum ReceiptText {
     static let maximumIdentifierSize = 256
 

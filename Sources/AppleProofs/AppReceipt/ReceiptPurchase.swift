@@ -13,7 +13,8 @@ struct ReceiptPurchase {
             let productID = fields.productID, let purchasedAt = fields.purchasedAt, !fields.isImpossible
         else { return nil }
         kind = fields.kindCode.flatMap(ProductKind.init(receiptCode:))
-        // A free subscription never ends. So a purchase with the code of free subscriptions and with an end may renew.
+        // A free subscription never ends. So if a purchase has the code of free subscriptions and an expiry date, it is
+        // another kind of subscription, which may renew.
         let mayRenew = kind == nil || fields.kindCode == ProductKind.freeSubscriptionCode
         isAutoRenewable = kind == .autoRenewableSubscription || (mayRenew && fields.expiresAt != nil)
         var purchase = StorePurchase(
@@ -38,9 +39,9 @@ struct ReceiptPurchase {
         var expiresAt: Timestamp?
         var cancelledAt: Timestamp?
         var webOrderLineItemID: Identifier?
-        /// True for a quantity below one, and for an unreadable original transaction or date. receiptd does not read a
-        /// purchase with an impossible field, because to treat the field as absent would be worse. An unreadable date
-        /// of the first purchase is not impossible: a copy without that date counts by its own date.
+        /// True for a quantity below one, and for an unreadable original transaction or date. Then
+        /// `ReceiptPurchase.init` returns nil, because it would be worse to treat the field as absent. An unreadable
+        /// date of the first purchase does not count here: the rules then use the purchase's own date.
         var isImpossible = false
 
         init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {

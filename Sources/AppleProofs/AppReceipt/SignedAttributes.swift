@@ -1,5 +1,5 @@
 /// The attributes that a CMS signature may cover in place of the content (RFC 5652, section 5.4). Apple's receipts have
-/// no signed attributes, but other software always signs them.
+/// no signed attributes. The messages of other software always have them.
 struct SignedAttributes {
     /// The signed bytes: the attributes as a DER SET OF, even if the message encodes them in another way.
     let encoded: [UInt8]

@@ -6,7 +6,7 @@ struct SignedMessage {
     let certificates: [BERElement]
     let signers: [BERElement]
     /// True if the message has a part that no receipt of Apple's has and that no signature covers. Examples are CRLs
-    /// and elements after the signers. With such parts, anybody can make any number of messages of one receipt.
+    /// and elements after the signers. With such parts, anybody can make many different messages from one receipt.
     let hasForeignParts: Bool
 
     /// Throws if the bytes are not a SignedData message, or if its content is not embedded.

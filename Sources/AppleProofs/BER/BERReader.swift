@@ -1,9 +1,9 @@
 /// Reads the elements in a range of bytes one by one, including BER's indefinite lengths.
 ///
 /// The reader makes no tree, and skips elements that its caller does not need. So a message with a million tiny
-/// elements, or with a million levels, costs no memory. swift-asn1 makes a node of every element, also of a receipt's
-/// certificates, which would take two thirds of the time of a whole proof. The tests compare the results of this reader
-/// with those of swift-asn1.
+/// elements, or with a million levels, costs no memory. swift-asn1 makes a node of every element, even in a receipt's
+/// certificates. This would take two thirds of the time in which receiptd proves a receipt. The tests compare the
+/// results of this reader with those of swift-asn1.
 struct BERReader {
     /// The most nested indefinite lengths. A genuine message has four.
     static let maximumOpenLengths = 32

@@ -6,9 +6,9 @@
 
 /// The certificates of a signer and of its issuer, compared byte by byte.
 struct ChainKey: Hashable, Sendable {
-    /// The number of hashed bytes, from the end of the leaf's signature. No two leaves share these bytes by chance, and
-    /// a hash of both certificates would cost more than their comparison. Only Apple could make the keys of two cached
-    /// chains collide, because the cache has only verified chains.
+    /// The number of hashed bytes, from the end of the leaf's signature. No two leaves share these bytes by chance. A
+    /// hash of both certificates would cost more than their comparison. Only Apple could make two cached chains with
+    /// equal hashes, because the cache has only verified chains.
     private static let hashedBytes = 32
 
     private let leaf: ArraySlice<UInt8>

@@ -4,7 +4,7 @@ import NamesAndTimes
 
 /// The typed claims of Apple's `JWSTransactionDecodedPayload`.
 struct TransactionClaims {
-    /// The purchase, with the names of all unreadable claims. The environment and the signing time count too.
+    /// The purchase, with the names of all unreadable claims, among them the environment and the signing time.
     let purchase: StorePurchase
     let bundleID: BundleID
     /// The environment; nil if it is unreadable or unknown.
@@ -98,7 +98,7 @@ extension StorePurchase {
         unreadable = claim.unreadable
         // If the id is unreadable, receiptd identifies the period by its times.
         webOrderLineItemID = claims.digits("webOrderLineItemId")
-        // Without a readable time the copy counts by its own time.
+        // If this time is absent or unreadable, the rules use the copy's own purchase time.
         if isRestoredCopy { originalPurchasedAt = claims.date("originalPurchaseDate").told }
         // No rule reads the fields below.
         revocationType = claims.identifier("revocationType").told?.text

@@ -29,8 +29,8 @@ struct TransactionSignature {
         self.certificate = certificate
     }
 
-    /// Returns whether the signature is proven. If the signature is not proven, receiptd asks Apple, because the
-    /// signature may be of an unknown kind.
+    /// Returns whether the signature is proven. If not, receiptd asks Apple, because the signature may be of an unknown
+    /// kind.
     func isProven(over purchaseInfo: [UInt8], at time: Timestamp, chains: ChainVerifier) -> Bool {
         guard let chain = try? chains.verify(certificate), chain.validity.contains(time),
             chain.missingMarker == nil, chain.doubt == nil, case .rsa(let key) = chain.key

@@ -2,10 +2,10 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The log of operators' changes in the console, and of those changes by commands that no other table records. Every
-/// function throws a `PostgresError`.
+/// The log of operators' changes in the console. It also has the changes by commands if no other table records them.
+/// Every function throws a `PostgresError`.
 public struct ConsoleChanges: Sendable {
-    /// The changes by commands. A change that the console can make too has the same name there.
+    /// The changes by commands. If the console can make the same change, it logs the change under the same name.
     public enum Command: String, Sendable {
         case retry
         case rejectParked = "reject-parked"
@@ -86,7 +86,7 @@ public struct ConsoleChanges: Sendable {
         ).made
     }
 
-    /// Returns the text about a filter that chose rows, for people and for the log.
+    /// Describes in words the filter that chose rows, for people and for the log.
     /// - Parameter more: further conditions in words; nil is left out.
     public static func subject(bundleID: String?, reason: String?, _ more: [String?] = []) -> String {
         let parts = ([bundleID.map { "app \($0)" }, reason.map { "reason \($0)" }] + more).compactMap(\.self)

@@ -12,7 +12,7 @@ struct AnnouncedErasure: Sendable {
     let player: PlayerID
     let pseudonym: PlayerID
 
-    /// Erases the token. Must run in the SQL transaction that deletes the player's tokens, and before the deletion.
+    /// Erases the token. Must run in the SQL transaction that deletes the player's tokens, before it deletes them.
     func run(in session: PostgresSession) throws {
         let rows = try session.execute(Self.locking, [.text(player.text), .text(pseudonym.text)])
         guard rows.count > 0 else { return }

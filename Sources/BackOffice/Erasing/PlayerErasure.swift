@@ -21,10 +21,10 @@ public struct PlayerErasure: Sendable {
     }
 
     private static let grantsAtATime: Int64 = 500
-    /// The blocks that one statement reads of a table without an index by player: 32 MiB.
+    /// The number of blocks that one statement reads if the table has no index by player: 32 MiB.
     private static let blocksAtATime: Int64 = 4_096
-    /// The rounds that erase rows added during the erasure. If rows are left after these rounds, the erasure is
-    /// incomplete.
+    /// The most rounds at the end, each of which erases rows that were added meanwhile. If rows are left after the last
+    /// round, the erasure is incomplete.
     private static let rounds = 3
 
     private static let counting = LedgerSQL.statement(PackageResources.count_player_waiting_sql)
@@ -145,7 +145,7 @@ public struct PlayerErasure: Sendable {
 
     private func outcomeTables() async throws -> [(table: String, day: OutcomeDay?)] {
         let days = try await pool.run { try OutcomePartitions.list(in: $0).days }
-        // A row that leaves the default partition meanwhile moves to the apart partition, so the apart partition comes
+        // Maintenance may meanwhile move rows from `outcomes_default` to `outcomes_apart`, so `outcomes_apart` comes
         // last.
         return days.sorted().map { ($0.table, $0) } + [("outcomes_default", nil), (OutcomeDay.apart.table, .apart)]
     }

@@ -40,7 +40,8 @@ public struct GrantAdministration: Sendable {
     }
 
     /// Stores the decision and its event, which a worker publishes from the outbox. A repeated call changes nothing.
-    /// - Parameter catalog: the catalog with the product's payload, which the event of a reinstated grant has.
+    /// - Parameter catalog: the catalog with the product's payload. The event of a reinstated grant contains this
+    ///   payload.
     public func apply(_ decision: GrantDecision, catalog: Catalog) async throws -> GrantDecision.Ending {
         let write = GrantDecisionWrite(decision: decision, catalog: catalog)
         return try await pool.run { try write.run(in: $0) }

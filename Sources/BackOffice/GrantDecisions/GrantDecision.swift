@@ -35,7 +35,7 @@ public struct GrantDecision: Sendable {
         /// Nothing changed: an earlier decision was the same, or there was no revocation by an operator to withdraw.
         case unchanged
         case notGranted
-        /// Nothing changed: the transaction with this id grants the same non-consumable, and is in force.
+        /// Nothing changed: the grant of the transaction with this id gives the same non-consumable, and is in force.
         case inForce(StoreTransactionID)
     }
 }

@@ -6,7 +6,8 @@ import Postgres
 /// Stores an operator's decision about one grant, in one SQL transaction. Like a refund, it locks the claims before the
 /// grant. The grant's state follows from Apple's refund and the operator's revocation together.
 struct GrantDecisionWrite: Sendable {
-    /// The source topic in the outbox for these events. No partition has this name, so any replica may publish them.
+    /// The source topic in the outbox for these events. No topic has this name, so the events wait for no partition's
+    /// owner, and any replica publishes them.
     private static let source = "receiptd-grants"
 
     private static let findingOther = LedgerSQL.statement(PackageResources.find_grant_in_force_sql)

@@ -36,7 +36,7 @@ public struct Inspection: Sendable {
     private static let proofs = LedgerSQL.statement(PackageResources.inspect_proofs_sql)
 
     private static let counts = LedgerSQL.statement(PackageResources.inspect_counts_sql)
-    /// The kinds of rows that come in pages, and whose total is counted.
+    /// The kinds of rows that are read page by page, and whose total is counted.
     private static let counted: [StaticString] = ["grants", "holds", "parked", "subscriptions"]
     private static let eventNames = LedgerSQL.statement(PackageResources.find_event_names_sql)
     private static let parkedOrders = LedgerSQL.statement(PackageResources.find_parked_orders_sql)
@@ -44,11 +44,11 @@ public struct Inspection: Sendable {
     private static let maximumNames = 10
 
     public let sections: [Section]
-    /// The submissions and transactions to which the searched id of an order or event belongs. The rows are about these
-    /// names.
+    /// If the searched id is an order's or an event's, the submissions and transactions that it belongs to. The rows
+    /// are about these submissions and transactions. Otherwise empty.
     public let names: [String]
 
-    /// The number of all rows of each kind that does not fit into a page.
+    /// The number of all rows by kind. Empty if this page is the first and holds all rows.
     private let totals: [String: Int]
     /// True if there may be more decided submissions than the page has.
     private let hasMoreOutcomes: Bool
@@ -91,7 +91,7 @@ public struct Inspection: Sendable {
     /// - Parameters:
     ///   - days: the number of past days whose decided submissions are searched. These rows have no index by name.
     ///   - limit: the most rows of a section.
-    ///   - skipping: the number of newer rows that sections in pages leave out.
+    ///   - skipping: the number of newer rows that are left out of each kind that is read page by page.
     ///   - seconds: the time limit of the whole search.
     public static func of(
         _ id: String, days: Int, limit: Int, skipping: Int = 0, within seconds: Double = longestSeconds,
@@ -127,7 +127,6 @@ public struct Inspection: Sendable {
         }
     }
 
-    /// The page to read of each kind of rows that comes in pages.
     private struct Page {
         let limit: Int64
         let skipping: Int64

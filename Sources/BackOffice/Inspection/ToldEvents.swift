@@ -3,9 +3,9 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Finds the row of an event that no table stores any more, because Kafka has acknowledged it. The id of an event is
-/// computed from its row. So this type computes the ids of recently changed rows again, and compares them with the
-/// searched id.
+/// Finds the row of an event that no table stores any more, because Kafka has acknowledged the event. The id of an
+/// event is computed from its row. So this type computes the ids of recently changed rows again, and compares them with
+/// the searched id.
 enum ToldEvents {
     static let days: Int32 = 30
     /// The most rows of each kind to search, newest first.

@@ -5,7 +5,7 @@ import NamesAndTimes
 
 /// The steps of submissions, from the traces of their outcomes and parked rows.
 struct TraceSteps {
-    /// The column of `outcomes` with the trace, whose name comes from an earlier release.
+    /// The name of the trace's column in `outcomes`. The name comes from an earlier release.
     static let column = "story"
 
     /// The rows of `inspect_events.sql` by their transaction.

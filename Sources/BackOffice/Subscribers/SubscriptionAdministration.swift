@@ -63,8 +63,8 @@ public struct SubscriptionAdministration: Sendable {
     }
 
     /// Gives the future periods of a subscription to another player, and stores the operator's name. Granted periods
-    /// stay with their player. While a period is held, nothing changes, because the player who paid for it must get it
-    /// first.
+    /// stay with their player. While one of the periods is held, nothing changes, because the player who paid for that
+    /// period must get it first.
     public func transfer(
         _ original: StoreTransactionID, to player: PlayerID, by operatorName: String, note: String?
     ) async throws -> Transfer {

@@ -11,7 +11,7 @@ public struct HoldAdministration: WaitingTable {
     /// The result of rejecting holds.
     public struct Refused: Sendable, Equatable, CustomStringConvertible {
         public var rejected = 0
-        /// The holds that ended before the operator's rejection.
+        /// The holds that ended before this rejection reached them.
         public var gone = 0
         /// The holds whose submission cannot be read. They stay, because no event could name the player.
         public var unreadable = 0
@@ -28,7 +28,8 @@ public struct HoldAdministration: WaitingTable {
 
     /// The most holds that are rejected before the list is read again.
     private static let batch = 200
-    /// The most rows that one releasing statement reads. A statement's time limit is too short for half a million rows.
+    /// The most rows that one statement reads to release holds. Half a million rows would exceed the statement's time
+    /// limit.
     private static let releasedAtATime: Int64 = 1_000
 
     package static let counting = LedgerSQL.statement(PackageResources.count_holds_sql)

@@ -37,8 +37,8 @@ public struct ListedKinds: Sendable {
         (self.bundleIDs, self.reasons) = (bundleIDs, reasons)
     }
 
-    /// Reads the kinds with a few index look-ups, whatever the number of rows. For unclaimed purchases it reads every
-    /// row, and for refunds only the newest rows. Throws a `PostgresError`.
+    /// Reads the apps and reasons. A few index look-ups find them, however many rows there are. But for unclaimed
+    /// purchases this function reads every row, and for refunds the newest rows. Throws a `PostgresError`.
     public static func of(_ table: Table, in pool: PostgresPool) async throws -> ListedKinds {
         try await pool.run { session in
             let rows = try session.execute(table.statement, table.parameters)

@@ -3,8 +3,8 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Rejects parked submissions through the ledger. If a worker decides at the same time, the first row in `outcomes`
-/// wins.
+/// Rejects parked submissions through the ledger. If a worker decides a submission at the same time, the decision that
+/// is first in `outcomes` stands.
 public struct ParkedRejection: Sendable {
     private static let batch = 100
     /// The longest wait for submissions that a worker has leased. Workers end most of these leases within a second.

@@ -26,7 +26,7 @@ extension UnclaimedReason: WaitingReason {
 
 /// Selects held, parked or unclaimed rows. A member that is nil excludes no row.
 public struct WaitingFilter<Reason: WaitingReason>: Sendable, Equatable {
-    /// The transaction id. For parked submissions the submission id, which the submissions of several players may have.
+    /// The transaction id, or the submission id of parked submissions. Several players may use the same submission id.
     public var id: String?
     public var bundleID: String?
     public var reason: Reason?

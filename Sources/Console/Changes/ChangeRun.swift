@@ -6,15 +6,15 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// Makes a change that an operator confirmed. Logs an entry, makes the change, and logs the result in the entry.
+/// Makes a change that an operator confirmed. Stores an entry in `console_changes` before, and the result after it.
 struct ChangeRun: Sendable {
     let pool: PostgresPool
     let change: ConsoleChange
     let operatorName: String
     let note: String?
 
-    /// Logs and makes the change of each target separately, so that each id has its own entry. If the change of one
-    /// target throws, finished changes of other targets stay.
+    /// Makes the change of each target separately, so that each id has its own entry. If the change of one target
+    /// throws, finished changes of other targets stay.
     /// - Parameter targets: each target with the number of rows that the operator confirmed. The change is limited to
     ///   this number.
     /// - Returns: the ids of the entries.

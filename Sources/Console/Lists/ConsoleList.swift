@@ -4,7 +4,7 @@ import Fulfillment
 struct ListColumn: Sendable {
     let name: String
     var isNumber = false
-    /// True if the page shows the cell below the cell of the column before it, with this column's name.
+    /// True if the page shows this column's name and cell below the cell of the column before.
     var isUnder = false
     /// True if the cells are ids. The page links each id to the search for it.
     var isLink = false
@@ -69,7 +69,7 @@ struct ListCount: Sendable, Equatable {
     let rows: Int
     /// True if the list has at least this number of rows, and perhaps more.
     var isLeast = false
-    /// A note beside the number, about rows on which workers act.
+    /// A note beside the number, such as how many of the rows a worker is trying now; empty for none.
     var note = ""
 }
 

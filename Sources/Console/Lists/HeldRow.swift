@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The id of a hold in a change: the transaction and the player, because two players may have one held transaction.
+/// The id of a hold in a change: the transaction and the player. Two players may each have a hold on a transaction.
 struct HeldRow {
     let transactionID: String
     /// The player; nil for all players with a hold on the transaction.

@@ -11,7 +11,7 @@ struct ListFilter: Sendable {
     var playerID: String?
     var productID: String?
     var age: ListAge?
-    /// The time from which an age counts back. The form carries it, so that the confirmed rows are the counted rows.
+    /// The time from which an age counts back. The form carries it, so that the change finds the rows of the count.
     var now = WallClock.now
 
     init(id: String? = nil, playerID: String? = nil, bundleID: String? = nil, reason: String? = nil) {

@@ -3,12 +3,12 @@ import Fulfillment
 import Ledger
 import OperationsHTTP
 
-/// The page of dead letters: the number for each reason, and the newest dead letters of the workers' sample. The
-/// records themselves are in Kafka, to which the console does not connect.
+/// The page of dead letters: the number for each reason, and the newest dead letters in the sample `local_refusals`,
+/// which goes back three days. The records themselves are in Kafka, to which the console does not connect.
 struct DeadLettersPage {
-    /// The ages that the filter offers. The sample has no older dead letters.
+    /// The ages that the filter offers. The sample is too short for a week or a month.
     static let ages: [ListAge] = [.underHour, .underDay]
-    /// The reason in the event for a dead letter whose sender got an answer.
+    /// The reason under which the sample has a dead letter whose sender got an event.
     static let answered = Reason.malformedSubmission.rawValue
 
     let spans: [Traffic]
@@ -30,7 +30,7 @@ struct DeadLettersPage {
         counted.union(counted.isEmpty ? [] : [Self.answered]).union(letters.map(\.reason)).sorted()
     }
 
-    /// True if the page shows the counts for this filter. The counts name no players, and cover their own time spans.
+    /// True if the page shows the counts for this filter. The counts have no players, and only fixed time spans.
     private var isOfCounts: Bool { filter.playerID == nil && filter.age == nil && filter.reason != Self.answered }
 
     /// The counts, with one row for each reason. They need only one page.

@@ -21,7 +21,7 @@ struct ListTable {
         return ConsolePage.table(list.title, heads, cells, none: none)
     }
 
-    /// Returns a cell with the cells of the following columns that are shown below it.
+    /// Returns a column's cell, and below it the cells of the next columns that have `isUnder`.
     private func cell(_ row: ListRow, _ start: Int) -> String {
         let under = list.columns.indices.dropFirst(start + 1).prefix { list.columns[$0].isUnder }
         let meaning = start == 0 && !row.meaning.isEmpty ? "<p>\(HTMLText.shown(row.meaning))</p>" : ""

@@ -13,7 +13,7 @@ struct ConsoleRequest: Sendable {
     let origin: String?
     let fetchSite: String?
     let sessionID: String?
-    /// The value of `BrowserCookie`. The browser has this cookie if a user has signed in with it before.
+    /// The value of `BrowserCookie`. A browser has this cookie once a user has signed in with the browser.
     let browserMark: String?
     /// True if the proxy in front of the console says that the request came over TLS.
     let isSecure: Bool

@@ -3,8 +3,7 @@ import ReceiptdConfiguration
 /// The host names to which the console answers. If it answered to any name, a foreign site could point its own domain
 /// at the console. The site could then read the console's pages in a browser that can reach the console.
 struct KnownHosts: Sendable {
-    /// The hosts of proxies. A form of the console may come from one of these hosts, even if the proxy sends another
-    /// `Host`.
+    /// The hosts of proxies. A form may have such a host in its `Origin`, even if the proxy sends another `Host`.
     private let proxies: Set<String>
     private let names: Set<String>
     /// True if the console listens on every address of this machine. It then answers to any IP address.

@@ -3,8 +3,8 @@ import Dispatch
 import Foundation
 import ReceiptdConfiguration
 
-/// The users' passwords. The check of an unknown name takes as long as the check of a user's name. The limit also
-/// counts tries for an unknown name in the same way. So nobody can find out the users' names.
+/// The users' passwords. The check of an unknown name takes as long as the check of a user's name. `SignInLimit` counts
+/// wrong passwords for unknown names too. So nobody can find out the users' names.
 struct Passwords: Sendable {
     private struct Entry: Sendable {
         let hash: PasswordHash

@@ -54,7 +54,7 @@ public struct JSONParser {
 
     func fault(_ message: String) -> JSONFault { JSONFault(message: message, offset: index) }
 
-    /// The byte at the index; 0 at the end. No caller accepts a NUL.
+    /// The byte at the index; 0 at the end. No caller accepts a NUL in the text.
     @inline(__always) var current: UInt8 { index < bytes.count ? bytes[index] : 0 }
 
     @inline(__always) mutating func skipWhitespace() {

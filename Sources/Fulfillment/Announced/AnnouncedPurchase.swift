@@ -13,7 +13,7 @@ public enum PurchaseSource: String, Sendable, CaseIterable {
 
 /// A purchase that Apple reported without a submission. Its player may be unknown.
 public struct AnnouncedPurchase: Sendable, Equatable {
-    /// The evidence of one transaction, which Apple signed or answered.
+    /// The evidence of one transaction, which Apple signed or gave in an answer.
     public private(set) var evidence: GenuineReceipt
     public private(set) var purchase: StorePurchase
     public let source: PurchaseSource
@@ -86,8 +86,8 @@ public struct AnnouncedPurchase: Sendable, Equatable {
 
 extension GenuineReceipt {
     /// Returns the evidence of an announced purchase, with the refund in `shown` added. Returns nil if `shown` is about
-    /// another purchase, or if its refund is older than the announcement or than a refund in the evidence. A refund
-    /// that is older than the announcement was reversed, because Apple announced the purchase as paid.
+    /// another purchase or shows no refund, or if its refund is older than the announcement or than a refund in the
+    /// evidence. Apple has reversed a refund from before the announcement, because it announced the purchase as paid.
     /// - Parameter announcedAt: the time at which Apple signed the announcement.
     public func refunded(by shown: NotifiedTransaction, since announcedAt: Timestamp) -> GenuineReceipt? {
         guard var purchase = purchases.first, let refund = shown.purchase.refunded,

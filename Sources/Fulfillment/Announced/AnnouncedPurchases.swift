@@ -18,7 +18,7 @@ public protocol AnnouncedPurchases: Sendable {
     /// database, or if their delivery failed while the process lived on. The leases end by themselves.
     func forgive(_ leased: [LeasedAnnouncement]) async throws
 
-    /// Delivers each purchase to its player, or stores the reason against the delivery. One SQL transaction commits the
+    /// Delivers each purchase to its player, or stores why the player does not get it. One SQL transaction commits the
     /// results with their events.
     ///
     /// Returns no outcome for a purchase if its lease is over, or if a submission brought the purchase meanwhile.
@@ -42,8 +42,8 @@ public struct AnnouncedOwnership: Sendable, Equatable {
     public var grantsSince: Timestamp?
     /// True if Apple refunded the whole purchase.
     public var isRefunded: Bool
-    /// True if Apple reversed a refund of the purchase. The reversal must be later than the stored purchase, and later
-    /// than the refund that the stored purchase shows.
+    /// True if Apple reversed a refund of the purchase. A reversal counts if it is not older than Apple's announcement,
+    /// nor than the refund that the stored purchase shows.
     public var isReversed = false
     /// True if the database fell back to an earlier state after Apple announced the purchase. A worker may have
     /// published a grant that the database lost.

@@ -138,7 +138,6 @@ public enum UnclaimedReason: String, Sendable, CaseIterable {
 
 extension LeasedAnnouncement {
     /// Returns the purchase's outcome.
-    /// - Parameter settlement: the settlement of the purchase's decision.
     public func outcome(of settlement: Settlement, for decision: PendingDecision) -> AnnouncedOutcome {
         let player = decision.submission.playerID
         if let grant = settlement.grants.first {

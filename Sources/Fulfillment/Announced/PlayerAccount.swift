@@ -99,7 +99,6 @@ public protocol PlayerAccounts: Sendable {
 
 public struct ReceivedAccount: Sendable, Equatable {
     public let account: PlayerAccount
-    /// The partition of the record.
     public let partition: Int32
     public let offset: Int64
     public let timestamp: Timestamp

@@ -62,8 +62,8 @@ public enum AppleAnswer: Sendable, Equatable {
         case credentials
         /// A signed part of Apple's answer is not proven by our root certificates, or is about another transaction.
         case unproven
-        /// Apple's answer lacks a purchase that Apple itself signed in the proof. The label never has this value,
-        /// because it is not the result of one request.
+        /// Apple's answer lacks a purchase that Apple itself signed in the proof. No single request has this result, so
+        /// the label never has this value.
         case emptyAnswer = "empty_answer"
         /// The account's history has more pages than receiptd reads for one submission. The label never has this value.
         case longHistory = "long_history"

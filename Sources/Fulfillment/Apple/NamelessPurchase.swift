@@ -4,9 +4,9 @@ import NamesAndTimes
 public struct NamelessPurchase: Sendable, Equatable {
     /// The text in place of an id or a product that receiptd cannot read.
     public static let unreadable = "unreadable"
-    /// The purchase for Apple's signed answer about one transaction, if receiptd can read nothing in the answer.
+    /// The stand-in for a transaction that Apple signed in an answer, if receiptd cannot read its ids or its product.
     static let ofSignedAnswer = NamelessPurchase(transactionID: nil, productID: nil, field: "signedTransactionInfo")
-    /// The most Unicode scalars of an id or a product in an event.
+    /// An id or a product in an event has at most this many Unicode scalars.
     public static let maximumScalars = 128
 
     /// The id as Apple wrote it, or `unreadable`. No transaction of the ledger has this id.

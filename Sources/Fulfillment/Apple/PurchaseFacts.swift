@@ -46,7 +46,7 @@ public final class PurchaseFacts: Sendable, Equatable {
 }
 
 extension OutcomeEvent {
-    /// The members of granted and reinstated events for the currency and Apple's facts, in the events' order.
+    /// The members for the currency and for Apple's facts, in their order in granted and reinstated events.
     static let toldMembers = [
         "price_milliunits", "currency", "storefront", "offer_type", "offer_discount_type", "transaction_reason",
         "is_trial",

@@ -11,8 +11,8 @@ public enum StoreErrorCode {
     /// history of notifications.
     public static let noNotificationURL: Int64 = 4_040_007
 
-    /// receiptd's own code, which Apple never sends. receiptd cannot read Apple's signed data, and Apple's next answer
-    /// would have equal data.
+    /// receiptd's own code, which Apple never sends. The code means that receiptd cannot read Apple's signed data, and
+    /// that Apple's next answer would have the same data.
     public static let unreadableAnswer: Int64 = 0
 
     public static func restartsPaging(_ code: Int64) -> Bool {

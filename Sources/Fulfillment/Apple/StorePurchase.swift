@@ -50,8 +50,7 @@ public struct StorePurchase: Sendable, Equatable {
         self.appTransactionID = appTransactionID
     }
 
-    /// The time of the first purchase of a restored copy; nil if Apple gives no readable time, and for every other
-    /// purchase.
+    /// The time of a restored copy's first purchase; nil for every other purchase, or if Apple gives no readable time.
     public var originalPurchasedAt: Timestamp? {
         get { details.originalPurchasedAt }
         set { details.originalPurchasedAt = newValue }

@@ -26,10 +26,11 @@ public struct VerificationRequest: Sendable {
     /// True if an earlier try of the submission had no verdict, or if the submission was parked. Fresh submissions go
     /// first.
     public var isRetry = false
-    /// True if the submission is a leased row of PostgreSQL. The lease may end while the request waits for its turn.
+    /// True if the submission is a leased row of PostgreSQL. Its request does not wait long for a turn, because a
+    /// worker leases the row again.
     public var isLeased = false
     /// A function that receiptd calls with true when the request begins to wait for its turn, and with false when the
-    /// wait ends. The worker can abandon a waiting request at once.
+    /// wait ends. While the request waits, the worker can abandon it at once.
     public var waiting: (@Sendable (Bool) -> Void)?
     /// A function that receiptd calls at the end of each sent request.
     public var ended: (@Sendable (AppleTry) -> Void)?

@@ -32,7 +32,7 @@ public struct AppPolicy: Sendable, Equatable {
     public var verification = Verification.apple
     public var sandbox = SandboxPolicy.reject
     private var accountTokenTerms = AccountTokenTerms()
-    /// receiptd holds an unknown purchase that is older than this time; nil to hold none for its age.
+    /// Workers hold a purchase from before this time that the ledger lacks; nil to hold none for its age.
     public var cutover: Timestamp?
     public var acceptsFamilyShared = false
     /// The admitted currencies in upper case; nil admits all.
@@ -83,7 +83,7 @@ public struct AppPolicy: Sendable, Equatable {
         }
     }
 
-    /// The meaning of an `appAccountToken` without a record of `player-accounts`.
+    /// The meaning of an `appAccountToken` for which the game published no record on the topic `player-accounts`.
     public enum AccountTokenMeaning: String, Sendable, CaseIterable {
         case none
         /// The token is the player's id, which is a UUID in lower case.
@@ -114,7 +114,7 @@ public struct AnnouncementPolicy: Sendable, Equatable {
     /// True to read Apple's notification history, which needs `serverAPI`.
     public var readsNotificationHistory = true
     public var missedPurchases = MissedPurchasePolicy.report
-    /// The policy for subscriptions; nil to follow them if the app has a `serverAPI`.
+    /// The policy for subscriptions. If nil, workers follow them if the app has a `serverAPI`.
     public var renewals: RenewalPolicy?
     /// True if a worker must ask Apple before it rejects a receipt as unauthentic or malformed.
     public var asksBeforeRefusing = false
@@ -173,7 +173,7 @@ public struct Product: Sendable, Equatable {
     public var kind: ProductKind
     public var isRetired = false
     public var onRetired = RetiredAction.hold
-    /// The most granted transactions of one player and UTC day of purchase; nil for no limit.
+    /// The most grants of this product to one player for purchases of one UTC day; nil for no limit.
     public var dailyLimit: Int?
     /// True if a worker grants a period of an auto-renewable subscription even after the period's end.
     public var grantsLatePeriods = false

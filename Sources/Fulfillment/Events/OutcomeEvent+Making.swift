@@ -5,7 +5,7 @@ extension OutcomeEvent {
     /// The most transactions that an event lists. `transactions_total` counts all transactions.
     public static let maximumListedTransactions = 100
 
-    /// Makes the event of a grant, with the transaction's first revision.
+    /// Makes the event of a grant, which is the transaction's first revision.
     static func granted(
         _ purchase: StorePurchase, payload: String?, to submission: Submission,
         from source: PurchaseSource = .submission,
@@ -42,8 +42,8 @@ extension OutcomeEvent {
             subject: purchase.transactionID, occurredAt: now, risk: risk, value: json.bytes)
     }
 
-    /// Makes the event of a rejection or a hold. The event's id depends on the submission's record, or on the
-    /// transaction if nobody submitted the purchase.
+    /// Makes the event of a rejection or a hold. If nobody submitted the purchase, the event's id depends on the
+    /// transaction. Otherwise the id depends on the submission's record.
     static func answer(
         _ kind: Kind, reason: Reason, to decision: PendingDecision, risk: [RiskSignal] = [],
         transactions: [TransactionOutcome]
@@ -93,8 +93,8 @@ extension OutcomeEvent {
             subject: submission.submissionID, occurredAt: now, risk: kind == .held ? risk : [], value: json.bytes)
     }
 
-    /// Makes the event of a local rejection. The event's time is the record's own time, so that a second decision on
-    /// the record makes an event of equal bytes.
+    /// Makes the event of a local rejection, which PostgreSQL does not store. The event's time is the record's own
+    /// time. So if a worker gets the record again, the new event has the same bytes.
     public static func rejectedLocally(
         _ refusal: Refusal, submission: Submission, proof: Digest256?, position: RecordPosition
     ) -> OutcomeEvent {
@@ -155,8 +155,8 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Writes the outcomes of transactions: first the event's own transaction, then the newly decided ones, then those
-    /// that were granted before.
+    /// Writes the outcomes of transactions: first the transaction `first`, then the other newly decided transactions,
+    /// then those that were granted before.
     fileprivate mutating func write(_ transactions: [TransactionOutcome], first: StoreTransactionID?) {
         name("transactions")
         beginArray()

@@ -2,7 +2,7 @@ import Encodings
 import NamesAndTimes
 
 extension OutcomeEvent {
-    /// Makes the event from its stored bytes; nil if the bytes are not an event, which is a fault of the store.
+    /// Makes the event from its stored bytes; nil if the row is damaged, so that the bytes are not an event.
     /// - Parameter period: the period that a grant pays for; nil for every other kind of event.
     public init?(stored value: [UInt8], period: StoreTransactionID? = nil) {
         guard let json = try? JSONParser.parse(value).value,

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// An event of the outcomes topic. receiptd makes the event's bytes once, and publishes the stored bytes at each
-/// repeat.
+/// An event of the outcomes topic. If receiptd publishes the event again, the bytes are the same: PostgreSQL stores
+/// them, except the bytes of a local rejection.
 public struct OutcomeEvent: Sendable, Equatable {
     public enum Kind: String, Sendable, CaseIterable {
         case granted = "receipt.granted"
@@ -15,7 +15,7 @@ public struct OutcomeEvent: Sendable, Equatable {
 
     public let eventID: NameBasedUUID
     public let kind: Kind
-    /// The event's reason; nil if events of this kind have none, such as grants.
+    /// The event's reason; nil for a grant, and for other events that have none.
     public let reason: Reason?
     public let playerID: PlayerID
     /// The bundle id from the submission or from Apple; nil if receiptd can read neither.
@@ -47,12 +47,12 @@ public struct OutcomeEvent: Sendable, Equatable {
         self.value = value
     }
 
-    /// Returns the id of a granted, revoked or reinstated event. Each revision of a transaction has one event.
+    /// Returns the id of the granted, revoked or reinstated event of one revision of a transaction.
     public static func eventID(_ kind: Kind, transaction: StoreTransactionID, revision: Int32) -> NameBasedUUID {
         NameBasedUUID("transaction event", kind.rawValue, transaction.text, String(revision))
     }
 
-    /// Returns the id of a rejected or held event. Each record of a submission has one id for each kind.
+    /// Returns the id of a rejected or held event. The id depends on the kind and on the submission's record.
     public static func eventID(_ kind: Kind, submission: NameBasedUUID, position: RecordPosition) -> NameBasedUUID {
         NameBasedUUID(
             "submission event", kind.rawValue, submission.description, position.topic, String(position.partition),
@@ -78,7 +78,7 @@ public struct OutcomeEvent: Sendable, Equatable {
     }
 }
 
-/// The result of one transaction of a submission, as it is in an event's list.
+/// The result of one transaction of a submission. An event lists these results.
 public struct TransactionOutcome: Sendable, Equatable {
     public enum Outcome: String, Sendable {
         case granted

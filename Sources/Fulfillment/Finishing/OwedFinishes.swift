@@ -1,8 +1,9 @@
-/// The store of deliveries that workers must report to Apple. Every function throws if the database is out of reach. If
-/// the lease is over, a call changes nothing.
+/// The store of granted transactions whose delivery a worker must report to Apple. Every function throws if the
+/// database is out of reach. A call about a row whose lease is over changes nothing.
 public protocol OwedFinishes: Sendable {
     /// Leases up to `limit` due deliveries, oldest first. Leases a delivery only after Kafka has acknowledged the
-    /// grant's event. A leased delivery becomes due again by itself, after a longer time at each lease.
+    /// grant's event. If no call ends or puts off a leased delivery, it becomes due again by itself, each time after a
+    /// longer lease.
     func leaseDueFinishes(limit: Int) async throws -> [LeasedFinish]
 
     /// Stores the result of a delivery's report.
@@ -29,8 +30,8 @@ public struct LeasedFinish: Sendable, Equatable {
 
     /// The days for which workers try to report a delivery to Apple.
     public static let tellingDays = 7
-    /// The days for which PostgreSQL keeps the row of an ended report. Meanwhile a new submission of the transaction
-    /// causes no second report.
+    /// The days for which PostgreSQL keeps the row of an ended report. During this time, a new submission of the
+    /// transaction causes no second report.
     public static let keptDays: Int32 = 30
 
     public init(
@@ -74,8 +75,8 @@ extension PendingDecision {
         finish(of: grant.purchase.transactionID, grant.kind, grantedAs: grant.purchase.transactionID)
     }
 
-    /// Returns the delivery report that an earlier grant needs, or nil in the cases of `finish(of:)`. The grant of a
-    /// non-consumable may have the id of another restored transaction.
+    /// Returns the delivery report of a purchase that was granted earlier; nil in the cases of `finish(of:)`. If the
+    /// grant of a non-consumable has the id of another copy of the purchase, the report waits for that grant's event.
     func finish(ofGranted judged: JudgedPurchase, in view: LedgerView) -> Settlement.Finish? {
         let purchase = judged.purchase
         let other = view.claims[purchase.originalTransactionID]?.grantedTransaction

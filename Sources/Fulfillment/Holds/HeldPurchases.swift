@@ -21,8 +21,8 @@ public protocol HeldPurchases: Sendable {
     /// happens.
     func accuse(_ hold: LeasedHold) async throws
 
-    /// Keeps each purchase held for the given reason, which follows from the catalog `catalogVersion`. Skips a hold
-    /// whose lease is over.
+    /// Keeps each purchase held for the reason that a worker found under version `catalogVersion` of the catalog. Skips
+    /// a hold whose lease is over.
     func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws
 
     /// Makes the hold due again after `dueAfterSeconds`, because a try had no verdict. If the lease is over, nothing

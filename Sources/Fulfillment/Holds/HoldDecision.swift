@@ -8,8 +8,8 @@ public struct HoldDecision: Sendable {
     public let decision: PendingDecision
 
     /// - Parameters:
-    ///   - verdict: the rules' verdict for Apple's new answer. The reasons in `hold.waived` are waived.
-    ///   - cause: the cause of a verdict on the whole submission; nil for the reason's own cause.
+    ///   - verdict: the rules' verdict on Apple's new answer. The rules ignored the reasons in `hold.waived`.
+    ///   - cause: the cause of a verdict on the whole submission; nil if `Reason.cause` is specific enough.
     ///   - repair: says how receiptd repaired the proof's text; nil if the text needed no repair.
     public init(
         _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
@@ -42,8 +42,8 @@ public struct HoldDecision: Sendable {
     }
 
     /// The judged purchase, with the facts of Apple's new answer. nil if the verdict is on the whole submission, or if
-    /// Apple's answer lacks the transaction. If Apple now names a different original transaction, this original
-    /// transaction counts.
+    /// Apple's answer lacks the transaction. If Apple now names an original transaction that differs from the hold's,
+    /// Apple's counts.
     public var judged: JudgedPurchase? {
         guard case .each(let all) = decision.verdict else { return nil }
         return all.first { $0.purchase.transactionID == hold.transactionID }
@@ -68,11 +68,11 @@ public struct HoldDecision: Sendable {
         _ = settle(in: &view)
     }
 
-    /// Returns `reason` if it keeps the purchase from every player after the end of the hold; nil if another player may
-    /// get the purchase.
+    /// Returns the `reason` that ended the hold if no player may get the purchase any more; nil if another player may
+    /// get it.
     ///
-    /// A refund, an upgrade and Family Sharing come from Apple's answer, which may be newer than the stored
-    /// announcement. After an operator has decided between two players, workers do not dispute the purchase again.
+    /// Apple's answer may show a refund, an upgrade or Family Sharing that the stored announcement does not show yet.
+    /// After an operator has decided between two players, workers do not dispute the purchase again.
     public func reasonAgainstAnybody(after reason: Reason?) -> Reason? {
         switch reason {
         case .cancelled, .upgraded, .familyShared: reason

@@ -10,7 +10,7 @@ public struct LeasedHold: Sendable {
     public let productID: ProductID
     /// The present reason of the hold.
     public let reason: Reason
-    /// The reasons that operators waived in this release or an earlier release.
+    /// The reasons that operators have waived so far, in all their releases of this hold.
     public let waived: Set<Reason>
     /// True if an operator released the hold, and no worker has decided about the hold since.
     public let isReleased: Bool
@@ -26,8 +26,8 @@ public struct LeasedHold: Sendable {
     /// The evidence for the decision that held the transaction: Apple's answer or a proven proof; nil if PostgreSQL
     /// does not have it.
     public let evidence: GenuineReceipt?
-    /// The number of transactions that counted for the product's `daily_limit` when the lease began, for this player
-    /// and day; nil unless the purchase is held for the limit.
+    /// The number of the player's grants that counted for the product's `daily_limit` when the lease began, on the UTC
+    /// day of this purchase; nil unless the hold's reason is `daily_limit`.
     public let dailyCount: Int?
     /// The risk signals in the hold's event.
     public let risk: [RiskSignal]
@@ -38,8 +38,8 @@ public struct LeasedHold: Sendable {
     public let heldAt: Timestamp?
     /// The terms of an announced purchase that nobody submitted; nil for a submitted purchase.
     public let announced: AnnouncedTerms?
-    /// True if the database fell back to an earlier state after the hold began. A worker may have published a grant
-    /// that the database lost.
+    /// True if the database fell back to an earlier state after the hold began. Then a worker may have published a
+    /// grant that the database lost.
     public let isDecidedAgain: Bool
 
     public init(

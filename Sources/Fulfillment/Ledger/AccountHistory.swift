@@ -2,8 +2,8 @@
 /// `latest_receipt_info` or in the account's history.
 extension PendingDecision {
     /// Returns whether another player has a purchase of the receipt, and Apple lists purchases that the receipt lacks.
-    /// If so, this player gets a purchase that the receipt lacks only if the submission has the purchase's account
-    /// token.
+    /// If so, and if a purchase comes from the account's history, the settlement rejects the submission. If none does,
+    /// it rejects each purchase that `leavesToOwner`.
     func isReceiptOfAnother(_ judged: [JudgedPurchase], in view: LedgerView) -> Bool {
         guard judged.contains(where: { $0.origin != .receipt }) else { return false }
         return judged.contains { $0.origin == .receipt && view.hasOther(than: submission.playerID, $0) }

@@ -32,8 +32,8 @@ public struct AccountTokenFacts: Sendable, Equatable {
     /// The most Apple accounts that the ledger learns for one token. A player buys with few accounts.
     public static let maximumAccounts = 6
 
-    /// The Apple accounts that bought with the token. The value is the first player who was granted a purchase of the
-    /// account with the token. A purchase without a signed account adds nothing.
+    /// The Apple accounts that bought with the token. The value is the first player to whom a worker granted such a
+    /// purchase. A purchase without a signed account adds nothing.
     public var accounts: [AppTransactionID: PlayerID] = [:]
     /// The player whom a record of `player-accounts` names for the token; nil if none does.
     public var told: PlayerID?
@@ -48,9 +48,9 @@ public struct AccountTokenFacts: Sendable, Equatable {
         self.told = told
     }
 
-    /// Returns the player from whom the proof of a purchase with this token may be stolen. This is the first player of
-    /// the purchase's Apple account. If the ledger does not know that account, this is the token's first player. But if
-    /// the ledger knows a different account of the token's first player, returns nil, because that account did not pay.
+    /// Returns the player from whom the proof of a purchase with this token may be stolen. If the ledger knows the
+    /// purchase's Apple account, returns the first player of this account. Otherwise returns the token's first player.
+    /// But returns nil if the ledger knows another account of that player, who then did not pay for this purchase.
     /// - Parameter account: the Apple account of the purchase; nil if unknown, so that the token alone decides.
     func owner(by account: AppTransactionID?) -> PlayerID? {
         guard let account else { return learntOf }
@@ -164,8 +164,8 @@ extension PendingDecision {
         return player != submission.playerID
     }
 
-    /// Returns whether the ledger learnt the purchase's token, or its token together with its Apple account, as another
-    /// player's.
+    /// Returns whether another player is the first player of the purchase's token, or the first player of the
+    /// purchase's Apple account with this token.
     func isTokenOfAnother(_ purchase: StorePurchase, in view: LedgerView) -> Bool {
         guard let facts = learntFacts(of: purchase, in: view) else { return false }
         return [facts.learntOf, facts.owner(by: purchase.appTransactionID)].contains {
@@ -182,8 +182,8 @@ extension PendingDecision {
         return owner
     }
 
-    /// Returns the facts about a purchase's token; nil if the ledger has none. Also returns nil if the token is a
-    /// constant once this player counts as a sender.
+    /// Returns the facts about a purchase's token; nil if the ledger has none. Counts this player as a sender of the
+    /// token, and returns nil if the token is then a constant.
     private func learntFacts(of purchase: StorePurchase, in view: LedgerView) -> AccountTokenFacts? {
         guard tokenUse != .none, let token = mentionedToken(of: purchase), let facts = view.tokens[key(of: token)]
         else { return nil }
@@ -191,7 +191,7 @@ extension PendingDecision {
         return senders.count <= AccountTokenFacts.maximumSenders ? facts : nil
     }
 
-    /// Adds a grant or a hold of the purchase for the player to the facts about the token.
+    /// Adds to the token's facts that the player now has a grant or a hold of the purchase.
     func enterToken(of purchase: StorePurchase, isGranted: Bool, in view: inout LedgerView) {
         guard tokenUse != .none, isBound(purchase), let token = submission.appAccountToken else { return }
         var facts = view.tokens[key(of: token)] ?? AccountTokenFacts()

@@ -9,8 +9,8 @@ public struct LedgerView: Sendable {
         /// The non-consumable that is granted under the claim and not revoked; nil if there is none. In a period's
         /// claim, this is the transaction with the period's grant or hold, even if the grant has been revoked since.
         public var grantedTransaction: StoreTransactionID?
-        /// The transaction whose grant to the player a worker published and the database then lost; nil if there is
-        /// none.
+        /// The transaction of the player's lost grant, which a worker published and the database then lost; nil if
+        /// there is none.
         public var lostTransaction: StoreTransactionID?
         /// The time at which an operator revoked the non-consumable that was granted under the claim; nil if no
         /// operator revoked it, or if Apple revoked the whole grant too.
@@ -81,15 +81,15 @@ public struct LedgerView: Sendable {
     /// The claims by original transaction and by period (`PeriodIdentity`). A restored copy whose grant may be lost
     /// also has a claim under its own id.
     public var claims: [StoreTransactionID: Claim]
-    /// The apps with a grant or a hold under each claim, as far as the ledger looked them up. The ledger does so for a
-    /// subscription that another subscription continues.
+    /// The apps with a grant or a hold under each claim. The ledger looks these apps up only for a subscription that
+    /// another subscription continues.
     public var claimApps: [StoreTransactionID: Set<StoreApp>] = [:]
     public var grants: [StoreTransactionID: Grant]
     /// The transactions that grant each period of a subscription, with their purchase times.
     public var periods: [GrantedPeriod: [StoreTransactionID: Timestamp]] = [:]
-    /// The holds of each transaction, by player; no entry is empty. At most one hold claims the transaction. The view
-    /// may lack holds of players outside the batch. But of these holds it has at least the claiming hold and one more,
-    /// if they exist.
+    /// The holds of each transaction, by player; no entry is empty. At most one hold claims the transaction. Of the
+    /// holds of players outside the batch, the view has the claiming hold and one more, if they exist; it may lack the
+    /// rest.
     public var holds: [StoreTransactionID: [PlayerID: Hold]]
     /// The players to whom an operator refused a transaction. A refusal stays after the player's hold has ended.
     public var refusals: [StoreTransactionID: Set<PlayerID>]
@@ -100,8 +100,7 @@ public struct LedgerView: Sendable {
     /// The highest revision that workers may have published from a state that the database lost. A new revision must be
     /// higher. 0 if the database lost no state, or if Apple never refunded a purchase of the batch.
     public var revisionFloor: Int32 = 0
-    /// The number of granted transactions that are not wholly revoked, for each count that a decision of the batch may
-    /// need.
+    /// The number of granted transactions, without wholly revoked ones, for each daily count that the batch may need.
     public var dailyCounts: [DailyCount: Int]
     public var risk = RiskFacts()
     /// The known facts about the tokens that the decisions mention.

@@ -61,13 +61,13 @@ public struct StoredCheckpoints: Sendable, Equatable {
 
 /// The decisions about one partition's records that the database lost when it fell back to an earlier state.
 public struct LostDecisions: Sendable, Equatable {
-    /// The most milliseconds by which the clock of a record's timestamp may be ahead of the database's clock.
+    /// The clock that gives a record its timestamp may be at most this many milliseconds ahead of the database's clock.
     public static let clockMargin: Int64 = 3_600_000
 
     public var belowOffset: Int64
-    /// The time at which a worker noticed the loss, or the latest of several losses. The lost state has no decision on
-    /// a record that was sent after this time, even if the record's offset is low. Offsets begin at 0 again after a
-    /// topic is deleted and created again.
+    /// The time at which a worker noticed the loss; the latest time if there were several losses. If a record was sent
+    /// after this time, its decision is not lost, even if its offset is below `belowOffset`. Such an offset occurs
+    /// after a topic is deleted and created again, because offsets then begin at 0 again.
     public var noticedAt: Timestamp
 
     public init(belowOffset: Int64, noticedAt: Timestamp) {
@@ -102,13 +102,12 @@ public struct CheckpointResult: Sendable, Equatable {
 }
 
 /// The store of checkpoints, in the database that has the decisions. If the database falls back to an earlier state, it
-/// loses its newer checkpoints together with its newer decisions. The older checkpoints that remain show the lost
-/// decisions.
+/// loses its newer checkpoints together with its newer decisions. A partition's older checkpoint then shows the offset
+/// from which decisions may be lost.
 ///
 /// The checkpoints belong to one consumer group. Groups that share a database do not see each other's checkpoints.
 /// Every function throws if the database is out of reach.
 public protocol OffsetCheckpoints: Sendable {
-    /// Reads the checkpoints of these partitions.
     func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints
 
     /// Writes new offsets. Before the call, PostgreSQL must have committed the decisions on all records before the
@@ -126,8 +125,8 @@ public protocol OffsetCheckpoints: Sendable {
     /// checkpointed has no number.
     func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64]
 
-    /// Stores, for each partition, that workers may have decided and published the records below the offset in a state
-    /// that the database lost. Never lowers a stored offset. Afterwards `lostClaims` returns this loss.
+    /// Stores a loss of decisions. Before the loss, workers may have decided and published each partition's records
+    /// below its offset. Never lowers a stored offset. Afterwards `lostClaims` returns this loss.
     /// - Parameter since: the time of the state that the database fell back to, or an earlier time; nil for the time of
     ///   the partitions' last checkpoint.
     func keepDecidedAgain(_ ends: [Int32: Int64], topic: String, since: Timestamp?) async throws

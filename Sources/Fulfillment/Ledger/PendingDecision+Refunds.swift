@@ -1,7 +1,7 @@
 /// The refunds that Apple reported before the purchase was granted. `RefundNotice` is about the refunds of grants.
 extension LedgerView {
     /// Returns the refund in force that Apple reported before the grant, in a notification or with the purchase itself;
-    /// nil if there is none. The proof or the answer may show a refund that Apple has reversed since.
+    /// nil if there is none. A refund in the proof or the answer is not in force if the ledger knows its reversal.
     func refund(of judged: JudgedPurchase, in decision: PendingDecision) -> GrantRevocations.Revocation? {
         let purchase = judged.purchase
         if refunds.isEmpty { return purchase.refunded }
@@ -42,8 +42,8 @@ extension PendingDecision {
     }
 
     /// Returns the grant of a purchase, with a revocation if Apple has already refunded the purchase. If the database
-    /// lost an earlier decision on the submission, a worker may have published a revocation. If Apple has reversed that
-    /// refund since, the returned grant has the event of a reinstatement.
+    /// lost an earlier decision on the submission, a worker may have published a revocation for a refund that Apple has
+    /// reversed since. In that case the grant has the event of a reinstatement.
     func newGrant(of judged: JudgedPurchase, _ event: OutcomeEvent, in view: LedgerView) -> Settlement.NewGrant {
         let purchase = judged.purchase
         var new = Settlement.NewGrant(purchase: purchase, kind: judged.kind, event: event)
@@ -73,13 +73,13 @@ extension PendingDecision {
     }
 
     /// Returns the refunds of unrevoked grants that the judged purchases show. Each refund counts like a notification
-    /// about it. Call it before the settlement, which enters the refund with a new grant.
+    /// about it. Call this before the settlement, because the settlement itself enters the refunds of new grants.
     public func refundsShownByPurchases(in view: LedgerView) -> [RefundNotice] {
         notices(of: refundedPurchases, in: view)
     }
 
-    /// Returns the refunds of unrevoked grants that further answers of Apple show. Call it after the settlement,
-    /// because the refunded purchase may be one that the decision grants.
+    /// Returns the refunds of unrevoked grants that further answers of Apple show. Call this after the settlement,
+    /// because the decision may grant the refunded purchase.
     public func refundsShownBeside(in view: LedgerView) -> [RefundNotice] { notices(of: shown, in: view) }
 
     private func notices(of refunded: [NotifiedTransaction], in view: LedgerView) -> [RefundNotice] {

@@ -87,10 +87,10 @@ extension PendingDecision {
         PeriodIdentity.claim(of: grant.purchase, kind: grant.kind, in: app)
     }
 
-    /// Gives one owner to all subscriptions that contain one paid period, because the later subscription continues the
-    /// earlier subscription. The owner comes from a granted purchase in Apple's answer, or from the ledger's grant of
-    /// the period. Each subscription passes its owner on to the next subscription. Leaves out purchases by Family
-    /// Sharing, because their player does not own the subscription.
+    /// Gives one owner to all subscriptions that list the same paid period, because the later of them continues the
+    /// earlier. This is the owner of a subscription with a granted purchase in Apple's answer, or the player who has
+    /// the ledger's grant of the period. A subscription that gets an owner passes the owner on to others in turn.
+    /// Leaves out purchases by Family Sharing, because their player does not own the subscription.
     func passOn(periods judged: [JudgedPurchase], in view: inout LedgerView) {
         var shared = SharedPeriods()
         for one in judged where !one.purchase.isFamilyShared {
@@ -168,8 +168,8 @@ extension NotifiedTransaction {
         return PeriodIdentity.claim(of: purchase, kind: kind, in: app)
     }
 
-    /// The id of the period that a refund of this transaction takes back; nil if there is none. A family member who
-    /// loses a shared period takes nothing back from its buyer, or from other members.
+    /// The id of the period that a refund of this transaction takes back; nil if there is none. If a family member
+    /// loses a shared period, its buyer and the other members keep the period.
     public var refundedPeriod: StoreTransactionID? { purchase.isFamilyShared ? nil : period }
 }
 

@@ -44,7 +44,7 @@ public struct PublishedClaim: Sendable, Equatable {
 
 extension LedgerView {
     /// Returns the player and the transaction of a lost grant of the purchase or of its period; nil if there is none. A
-    /// worker published a lost grant, but the ledger lacks it.
+    /// grant is lost if a worker published it and the ledger lacks it.
     func lostGrant(
         of judged: JudgedPurchase, in decision: PendingDecision
     ) -> (player: PlayerID, transaction: StoreTransactionID)? {
@@ -62,8 +62,8 @@ extension LedgerView {
     }
 }
 
-/// A loss of decisions, because the database fell back to an earlier state. A worker must still enter the published
-/// claims of the lost decisions again.
+/// A loss of decisions: the database fell back to an earlier state. A worker must enter the lost decisions' published
+/// claims again.
 public struct LostClaims: Sendable, Equatable {
     /// The time of the state that the database fell back to, or an earlier time.
     public let since: Timestamp

@@ -10,8 +10,8 @@ public protocol PurchaseLedger: Sendable {
     /// Settles a decision against the ledger and commits it with its events, in one SQL transaction that many decisions
     /// share. Returns after COMMIT. The call waits while the database is out of reach.
     ///
-    /// Throws only `LedgerClosed`. Throws `LedgerClosed` also after a fall back (`watchFallBacks`) since the worker
-    /// took the submission. Then the worker gets the submission again.
+    /// Throws only `LedgerClosed`: while the ledger shuts down, or if the database fell back (`watchFallBacks`) after
+    /// the worker took the submission. After a fall back the worker gets the submission again.
     func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome>
 
     /// Marks the events as acknowledged by Kafka. The next SQL transaction deletes their outbox rows.
@@ -21,7 +21,7 @@ public protocol PurchaseLedger: Sendable {
     /// if the database is out of reach.
     func meetDatabase() async throws
     /// Sets the function that the ledger calls after a fall back. In a fall back, for example a restore, the database
-    /// returns to an earlier state and loses later decisions. After that call the ledger decides nothing until
+    /// returns to an earlier state and loses later decisions. The ledger then decides nothing until a call of
     /// `lossesAreKnown`.
     func watchFallBacks(_ tell: @escaping @Sendable () -> Void)
     /// The number of fall backs so far. A decision is void if the database fell back after the worker took the
@@ -68,8 +68,8 @@ public final class RecallQuery: Sendable {
     /// True for a parked submission under a lease. Then the submission's own parked row does not count as an earlier
     /// answer.
     public let isParked: Bool
-    /// The evidence of a proven proof that the ledger can decide in Apple's place, with at least one purchase; nil if
-    /// only Apple can decide.
+    /// The evidence of a proven proof, with at least one purchase; nil if only Apple can decide. If the ledger has all
+    /// purchases of the evidence, the worker decides without Apple.
     public let evidence: GenuineReceipt?
     /// The player of a submission with an account token; nil if the submission has no token. A receipt names no tokens.
     /// So the ledger decides a submission with a token only if all purchases of the receipt are this player's.
@@ -118,7 +118,7 @@ public final class PendingDecision: Sendable {
     public let tokenUse: AccountTokenUse
     /// The facts about subscriptions in the evidence; empty if the app does not follow renewals.
     public let subscriptions: ToldSubscriptions
-    /// True if workers report the delivery of the submission's grants to Apple, new and earlier ones.
+    /// True if workers report to Apple that the game delivered the submission's new and earlier grants.
     public let finishesGrants: Bool
     /// The terms under which the ledger stores rejected purchases as undelivered; nil if it stores none.
     public let undeliveredTerms: UndeliveredTerms?
@@ -180,7 +180,7 @@ public final class PendingDecision: Sendable {
     public var source: PurchaseSource { announced?.source ?? .submission }
 
     /// Returns whether the worker publishes the event. A second decision publishes no rejection, because the first
-    /// decision has used the id that is made from the record.
+    /// decision has used the event id that receiptd makes from the record.
     public func publishes(_ event: OutcomeEvent) -> Bool { !isSecond || event.kind != .rejected }
 }
 

@@ -26,7 +26,6 @@ extension PendingDecision {
     /// Returns the settlement of a purchase. The checks have the order of `Rule.ofTransaction`: the ledger's facts
     /// about the purchase take precedence over its verdict. Only a dispute about the owner comes after a verdict that
     /// rejects the purchase.
-    /// - Parameter waived: the reasons that an operator has waived.
     func settlement(
         of judged: JudgedPurchase, in view: LedgerView, waived: Set<Reason> = []
     ) -> PurchaseSettlement {
@@ -105,13 +104,14 @@ extension PendingDecision {
         guard judged.isOwnedByOriginal,
             let claim = view.claim(of: purchase, in: app, isReleased: waived.contains(.ownershipDisputed))
         else { return nil }
-        // If an announced purchase disputes the owner, an operator decides between the two players. A player with a
-        // lost grant of the purchase keeps the purchase, even if another player owns the original transaction by now.
+        // If an announced purchase's token names another player than the owner, an operator decides between the two. A
+        // player with a lost grant of the purchase keeps the purchase, even if another player owns the original
+        // transaction by now.
         if let owner = claim.player, owner != player, lost == nil, announced?.disputesOwner != true {
             return .reject(.ownedByOtherPlayer)
         }
-        // The game already has a copy whose grant was lost. A revocation can take that copy back only if the copy has a
-        // grant.
+        // If the database lost a copy's grant, the game already has the copy, and the worker grants the copy again. A
+        // revocation can take the copy back only if the copy has a grant.
         guard judged.kind == .nonConsumable, lost == nil,
             claim.grantedTransaction != nil || view.isInForce(purchase.originalTransactionID)
         else { return nil }
@@ -235,8 +235,8 @@ extension LedgerView {
         }
         decision.enterToken(of: purchase, isGranted: true, in: &self)
         guard !isRevoked else { return }
-        // An original transaction may have a granted copy when a lost copy is granted. The claim then keeps the
-        // transaction of the granted copy, so that a refund of that copy frees the claim.
+        // The worker may grant a lost copy again while another copy has a grant in force. Then the claim keeps the
+        // transaction of the other copy, so that a refund of the other copy frees the claim.
         let isBesideAnother =
             lostGrant(of: judged, in: decision) != nil
             && claims[purchase.originalTransactionID]?.grantedTransaction != nil

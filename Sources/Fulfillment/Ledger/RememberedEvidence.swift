@@ -8,8 +8,8 @@ extension ParsedProof {
     ) -> GenuineReceipt? {
         // A receipt with an auto-renewable subscription stays the same while Apple's answer about it gains periods.
         guard !receipt.holdsAutoRenewable, !receipt.purchases.isEmpty, receipt.isReadable else { return nil }
-        // The App Store Server API shows refunds. So each submission asks that API again until the ledger has the
-        // transaction.
+        // The App Store Server API shows refunds. So the worker asks that API about each submission of the transaction,
+        // until the ledger has the transaction.
         if case .transaction = question(for: app), !verdict.grantsAll { return nil }
         // A later answer may list a signed purchase that this answer lacks.
         if signature == .proven, let content {
@@ -22,8 +22,8 @@ extension ParsedProof {
 
 extension LedgerView {
     /// Returns whether the ledger has a grant or a hold of every purchase. If so, the remembered evidence replaces
-    /// Apple's answer. A disputed hold does not count, because another player may still get the purchase. Before that,
-    /// a worker must ask Apple about refunds again.
+    /// Apple's answer. A disputed hold does not count: another player may still get the purchase, and before a worker
+    /// grants it to that player, the worker must ask Apple about refunds again.
     /// - Parameter claimant: the player whose grants and holds count; nil if the grants and holds of all players count.
     public func holdsAll(_ purchases: [StorePurchase], of claimant: PlayerID? = nil) -> Bool {
         purchases.allSatisfy { purchase in

@@ -3,8 +3,8 @@
 public enum Replays {
     /// The days over which replays are counted, including today.
     public static let days: Int32 = 30
-    /// The number of one player's replays in one app from which an operator should look at the player. Two game
-    /// accounts on one device cause a few replays.
+    /// If a player has at least this many replays in one app, an operator should look at the player. Two game accounts
+    /// on one device cause a few replays.
     public static let suspicious: Int32 = 10
 }
 

@@ -39,8 +39,8 @@ public struct RiskFacts: Sendable {
 
     /// The days over which the ledger counts a device's players.
     public static let deviceDays: Int32 = 30
-    /// The number at which the ledger stops counting the players of a device, the Apple accounts of a player, or the
-    /// purchases of a day. Every threshold is lower.
+    /// The ledger counts at most this many players of a device, Apple accounts of a player, or purchases of a day. So a
+    /// much higher threshold is never reached.
     public static let maximumCounted: Int64 = 1_000
 
     public var playersOfDevice: [Device: Set<PlayerID>] = [:]

@@ -147,8 +147,7 @@ extension PendingDecision {
                 outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
             case .repeatedPeriod:
                 settlement.repeated.insert(judged[index].purchase.transactionID)
-                // The purchase's original transaction continues the granted period's original transaction, so the
-                // player owns both.
+                // The purchase's subscription continues that of the granted period, so the player owns both.
                 view.enterClaim(of: judged[index], decision: self)
                 outcome = (.alreadyGranted, .alreadyGranted)
             }
@@ -180,8 +179,8 @@ extension PendingDecision {
         return settlement
     }
 
-    /// Returns the settlement of a purchase. If `leavesToOwner`, the worker leaves the purchase to its owner.
-    /// - Parameter isOfAnother: true if `isReceiptOfAnother`.
+    /// Returns the settlement of a purchase. In another player's receipt, rejects each purchase that `leavesToOwner`.
+    /// - Parameter isOfAnother: the result of `isReceiptOfAnother`.
     private func submitted(
         _ judged: JudgedPurchase, inReceiptOfAnother isOfAnother: Bool, in view: LedgerView
     ) -> PurchaseSettlement {

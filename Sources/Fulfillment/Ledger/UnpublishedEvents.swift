@@ -15,7 +15,7 @@ public protocol UnpublishedEvents: Sendable {
     /// Leases up to `limit` events whose worker has probably died, oldest first.
     func orphans(limit: Int) async throws -> [UnpublishedEvent]
 
-    /// Leases up to `limit` events of any age that an operator's command decided, and not a worker, oldest first.
+    /// Leases up to `limit` events that an operator's command decided, of any age, oldest first.
     func handedOver(limit: Int) async throws -> [UnpublishedEvent]
 
     /// Leases up to `limit` unpublished events of one partition, oldest first, no matter which replica decided or

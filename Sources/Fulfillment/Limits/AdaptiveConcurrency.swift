@@ -1,11 +1,11 @@
 /// The limit of requests under way at once, adapted to the results of the last requests.
 ///
-/// A round ends after as many results as the limit. Under load a round lasts about as long as one request. A round with
-/// trouble lowers the limit. A round without trouble raises the limit if the requests under way reached it. At first
-/// the limit doubles. After trouble it grows by a tenth, and then faster with each good round.
+/// If the limit is 16, for example, a round ends after 16 results. Under load a round lasts about as long as one
+/// request. A round with trouble lowers the limit. A round without trouble raises the limit if the requests under way
+/// reached it. At first the limit doubles. After trouble it grows by a tenth, and then faster with each good round.
 ///
-/// While Apple answers some requests, the limit does not fall below `start`. So few requests at once are no load for
-/// Apple. If they fail, the cause is their proofs, or a fault at Apple that fewer requests would not mend.
+/// While Apple answers some requests, the limit does not fall below `start`. For Apple, `start` requests at once are no
+/// load. If these requests fail, the cause is their proofs, or a fault at Apple that fewer requests would not mend.
 public struct AdaptiveConcurrency: Sendable {
     public enum Outcome: Sendable {
         case fine
@@ -21,15 +21,15 @@ public struct AdaptiveConcurrency: Sendable {
     /// The largest share of failures in a round without trouble. Every large service has a few failures.
     static let toleratedShare = 0.05
     private static let firstGrowthAfterTrouble = 0.1
-    /// The number of failures in a row after which the limit may fall below `start`, because Apple answers no request.
+    /// After this many failures in a row the limit may fall below `start`, because Apple seems to answer no request.
     static let failuresOfAll = 64
 
     public let maximum: Int
     private var exact: Double
     private var growth = 1.0
     private var nextRequest: UInt64 = 0
-    /// The number of the last request before the limit was last lowered or restarted. The results of this request and
-    /// of earlier ones do not count.
+    /// The number of the last request that began before the limit was last lowered or restarted. The results of this
+    /// request and of earlier requests do not count.
     private var lastForgotten: UInt64 = 0
     private var wasReached = false
     private var fine = 0

@@ -14,8 +14,8 @@ public enum AppleEndpoint: String, Sendable, CaseIterable {
     case orderLookup = "order_lookup"
 
     /// The most own requests a second that receiptd sends for one app to one endpoint. An own request is one that no
-    /// submission needs. Apple allows 50 requests. The other 25 are for submissions and for the studio's other programs
-    /// (https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits).
+    /// submission needs. Apple allows 50 requests a second. The other 25 are for submissions and for the studio's other
+    /// programs (https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits).
     static let ownPerSecond = 25.0
     /// The most own requests a second to the notification history for one app: a tenth of Apple's limit.
     static let historyPerSecond = 5.0

@@ -12,9 +12,9 @@ public struct AppleScope: Sendable, Hashable {
         self.environment = environment
     }
 
-    /// Returns the rate for all replicas together: the setting's rate, or the endpoint's share of it. If no setting
-    /// limits the rate, the endpoint's own rate counts. The sandbox gets a tenth, because Apple's limit there is a
-    /// tenth too.
+    /// Returns the rate for all replicas together. This is the setting's rate, or a tenth of it for the notification
+    /// history. Without a setting it is the endpoint's own rate. The sandbox gets a tenth, because Apple's limit there
+    /// is a tenth too.
     /// - Parameter perSecond: the setting's rate in requests a second; 0 means no limit.
     public func rate(ofSetting perSecond: Double) -> AppleRate {
         let endpoint = AppleEndpoint(rawValue: endpoint)

@@ -25,8 +25,8 @@ public struct CircuitBreaker: Sendable {
         let isForNewest: Bool
     }
 
-    /// The fewest first tries that may probe at once. If Apple's share of answers was small before, more first tries
-    /// may probe, so that Apple probably answers one of them.
+    /// The number of first tries that may probe at once. If Apple answered only a small share of the earlier first
+    /// tries, up to `mostProbes` may probe, so that Apple probably answers one of them.
     public static let probes = 5
     static let mostProbes = 20
     private static let probeCertainty = 1.5

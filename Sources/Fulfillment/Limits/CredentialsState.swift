@@ -1,17 +1,16 @@
 /// The state of one app's credentials, as Apple's answers show it.
 ///
-/// Apple also answers 21004 if the receipt is another app's and has a subscription. So a refusal counts against the
-/// secret only if the receipt is proven to be this app's. The credentials count as wrong if no secret is set, or if
-/// Apple refused proven receipts of several players and accepted none. If Apple refuses only unproven receipts, the
-/// credentials are doubted. receiptd then reports the doubt, but holds no request back.
+/// Apple answers 21004 if the secret is wrong, but also if the receipt is another app's and has a subscription. So a
+/// refusal counts against the secret only if the receipt is proven to be this app's. The credentials count as wrong if
+/// no secret is set, or if Apple refused proven receipts of several players and accepted none. If Apple refuses only
+/// unproven receipts, the credentials are doubted. receiptd then reports the doubt, but holds no request back.
 public struct CredentialsState: Sendable {
-    /// The number of refused players, and of refused receipts, from which the credentials count as wrong. This number
-    /// applies while Apple has never accepted the credentials from this replica.
+    /// If Apple refuses this many different receipts, from this many players, the credentials count as wrong. This
+    /// number applies while Apple has never accepted the credentials from this replica.
     public static let playersWithoutSuccess = 3
-    /// The number of refused players, and of refused receipts, from which the credentials count as wrong after Apple
-    /// has once accepted them.
+    /// The same number for the time after Apple has once accepted the credentials from this replica.
     static let playersAfterSuccess = 5
-    /// The number of 401 answers in a row that shows wrong credentials. A single 401 may be a passing fault.
+    /// This many 401 answers in a row show that the credentials are wrong. A single 401 may be a passing fault.
     public static let certainRefusalsNeeded = 2
     /// The seconds after which refusals no longer count.
     static let windowSeconds = 600.0
@@ -26,7 +25,7 @@ public struct CredentialsState: Sendable {
     /// because Apple may refuse an unproven proof even if the credentials are right.
     private var nextProbe = 0.0
     private var nextUnprovenProbe = 0.0
-    /// The last refusal of a proven receipt, or the last 401; nil after an answer of Apple's showed that the
+    /// The last refusal of a proven receipt, or the last 401; nil once an answer of Apple's has shown that the
     /// credentials are right.
     private var proven: ProvenRefusal?
     /// The number of 401 answers since Apple last accepted the credentials.
@@ -41,7 +40,7 @@ public struct CredentialsState: Sendable {
         let at: Double
         /// The receipt's hash; nil if Apple answered 401.
         let receipt: Int?
-        /// True if the receipt has no subscription. Then Apple checks the secret for every receipt.
+        /// True if the refused receipt has no subscription. Then Apple seems to check the secret for every receipt.
         let wasForAnyReceipt: Bool
     }
 

@@ -1,18 +1,17 @@
-/// The results of first tries. They show whether Apple answers any request. The memory is bounded.
+/// The results of first tries (`RequestKind.isFirst`), which show whether Apple answers any request.
 ///
 /// A proof that failed may fail for ever, and its further failures say nothing new about Apple. So only first tries
-/// count, and each player and each proof counts once. Apple is down only if Apple answers no first try. The number of
-/// failures in a row that shows this depends on the share of first tries that Apple answered before. If Apple answered
-/// one in five, thirty failures in a row may be chance.
+/// count, and each player and each proof counts once. Apple is down only if Apple answers no first try. The smaller the
+/// share of first tries that Apple answered before, the more failures in a row are needed to show this. If Apple
+/// answered one in five, thirty failures in a row may be chance.
 struct FirstTries: Sendable {
     /// The fewest suspects that must fail in a row. Fewer suspects may all have sent proofs that Apple never answers.
     static let fewestFailures = 20
-    /// The number of failures in a row that is enough even if Apple answered very few requests before.
+    /// This many failures in a row are enough, even if Apple answered very few requests before.
     static let mostFailures = 200
     /// The seconds after which a failure no longer counts in the row.
     static let rowSeconds = 60.0
-    /// A row of failures counts as chance unless its probability is below one in a thousand. This is the negative
-    /// natural logarithm of that probability.
+    /// The negative natural logarithm of 0.001. If a row of failures has a higher probability, it counts as chance.
     private static let certainty = 6.9
     /// The approximate number of last results in the average `answeredShare`.
     private static let memory = 80.0

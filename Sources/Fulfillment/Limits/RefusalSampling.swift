@@ -15,7 +15,7 @@ public struct RefusalSampling: Sendable {
 
     public init(perMinute: Int) { self.perMinute = max(perMinute, 0) }
 
-    /// Returns whether the next check may begin. `take` decides whether the check may be of a given player's receipt.
+    /// Returns whether the next check may begin, for at least some players. `take` decides for one player.
     public func isDue(now: Double) -> Bool {
         guard times.count >= perMinute else { return true }
         return times.first.map { now - $0 >= Self.windowSeconds } ?? false

@@ -4,13 +4,12 @@
 /// is lost. So no replica saves up requests, and no burst follows a pause. A replica leases no more requests than it is
 /// about to send, so that few are lost.
 public struct RequestBudget: Sendable {
-    /// The most seconds of the rate that one lease covers. A lease has at least one request.
+    /// One lease has at most the requests that the rate allows in these seconds, but at least one request.
     static let chunkSeconds = 0.2
     /// The seconds after a slice's end in which the replica may still send the slice's last requests. `graceSeconds`
     /// and `chunkSeconds` limit how far the fleet exceeds the rate.
     public static let graceSeconds = 0.1
-    /// The seconds before a slice's end at which the replica asks for the next slice, so that no request waits for the
-    /// lease.
+    /// The replica leases the next slice this many seconds before a slice's end, so that no request waits for it.
     static let leadSeconds = 0.5
     /// The seconds until the replica asks for a lease again after a refusal or a failure. Jitter at most doubles this
     /// time.

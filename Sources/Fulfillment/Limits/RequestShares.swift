@@ -7,7 +7,7 @@
 /// Unproven proofs get at most a fifth of the places while proven proofs wait. While proven proofs come but none waits,
 /// unproven proofs get at most four fifths.
 public struct RequestShares: Sendable {
-    /// The number of unproven requests in a row after which no place stays free for proven requests.
+    /// After this many unproven requests in a row, no place stays free for proven requests.
     static let provenIsRareAfter = 500
 
     public private(set) var total = 0

@@ -14,7 +14,6 @@ public struct ReceivedNotice: Sendable {
     public let topic: String
     public let partition: Int32
     public let traceparent: String?
-    /// The time of the decision.
     public let decidedAt: Timestamp
 
     public init(
@@ -33,7 +32,7 @@ public struct ReceivedNotice: Sendable {
 public struct AppliedNotices: Sendable, Equatable {
     /// The effects, one for each notice in the order of the notices.
     public var effects: [AppliedNotice]
-    /// The events of all notices about subscriptions and refund requests. The outbox has these events.
+    /// The events about subscriptions and refund requests, for all notices together. The outbox has these events.
     public var events: [OutcomeEvent]
 
     public init(effects: [AppliedNotice] = [], events: [OutcomeEvent] = []) {
@@ -50,7 +49,7 @@ public enum AppliedNotice: Sendable, Equatable {
 
 /// The result of a notice.
 public struct NoticeEffect: Sendable, Equatable {
-    /// The name of the effect in the metric and in the table.
+    /// The label `result` of `receiptd_notifications_total`, and the column `effect` in the tables of notifications.
     public var name: String
     /// The events in publishing order. The outbox has these events.
     public var events: [OutcomeEvent]

@@ -11,7 +11,8 @@ public struct HistoryScope: Sendable, Hashable {
     }
 }
 
-/// The place up to which workers have processed one notification history, under a lease.
+/// The place up to which workers have processed one notification history, under a lease. In each round a worker
+/// processes the history from about this place to the present.
 public struct HistoryPlace: Sendable, Equatable {
     /// A notification that a process was processing in isolation when the process died.
     public struct Culprit: Sendable, Equatable {
@@ -86,8 +87,8 @@ public protocol HistoryPlaces: Sendable {
     ///   is none.
     func lease(_ scope: HistoryScope, survived: Digest256?, seconds: Double) async throws -> HistoryPlace?
     /// Moves the place, and extends the lease.
-    /// - Parameter effects: the histories of the databases that stored the effects of all notifications before `step`.
-    ///   If the database has a different history now, the place stays.
+    /// - Parameter effects: the database histories in which receiptd stored the effects of all notifications before
+    ///   `step`. If the database has a different history now, the place stays.
     func advance(
         _ place: HistoryPlace, to step: HistoryStep, behind effects: Set<DatabaseHistory>, seconds: Double
     ) async throws -> HistoryMove
@@ -103,14 +104,13 @@ public protocol HistoryPlaces: Sendable {
 }
 
 extension HistoryPlace {
-    /// The milliseconds before the place at which each round begins, because Apple lists some notifications a while
-    /// after it tried to send them.
+    /// Each round begins this many milliseconds before the place, because Apple lists some notifications late.
     static let overlapMilliseconds: Int64 = 3_600_000
     /// The shortest window in milliseconds. Windows grow while each has at most one page, so that a quiet month does
     /// not need a hundred requests.
     static let windowMilliseconds: Int64 = 6 * 3_600_000
     static let longestWindowMilliseconds: Int64 = 7 * 86_400_000
-    /// The most milliseconds by which the clocks of a primary and of its successor may differ.
+    /// The clocks of a primary and of its successor may differ by at most this many milliseconds.
     static let toleranceMilliseconds: Int64 = 600_000
     private static let dayMilliseconds: Int64 = 86_400_000
 
@@ -131,8 +131,8 @@ extension HistoryPlace {
 
     /// The page with which the round continues a window; nil if the round begins with a new window.
     public var unfinished: HistoryPage? {
-        // A worker began an unfinished window a while ago. The window may be half a day older than a new window,
-        // because Apple still keeps the window's notifications.
+        // The unfinished window may begin up to half a day before the earliest new window, because a worker began it a
+        // while ago. Apple still keeps the window's notifications.
         let longest = Self.longestDays(in: scope.environment) * Self.dayMilliseconds + Self.dayMilliseconds / 2
         guard let page, page.window.from.milliseconds >= now.milliseconds - longest,
             // A worker stored a window that ends in the future while the database's clock was ahead.

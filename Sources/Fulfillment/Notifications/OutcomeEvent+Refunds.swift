@@ -38,7 +38,6 @@ extension OutcomeEvent {
         }
     }
 
-    /// Makes the event of a reinstatement.
     /// - Parameter payload: the catalog's payload; nil if the catalog no longer has the product. If nil, the event has
     ///   the granted event's payload.
     static func reinstated(

@@ -147,10 +147,10 @@ extension RefundNotice {
         return event.map(RefundEffect.published) ?? tellAgain(in: &view, at: now, catalog: catalog) ?? .remembered
     }
 
-    /// Makes an event of the grant's present state if a worker may have published an event of this notice that the
-    /// database lost. The game may know a different state. For example, a worker published a refund, and the database
-    /// lost the refund. Then the refund's reversal came first and changed nothing. Returns nil for a refund without a
-    /// notification, because Apple's answers show that refund again and again.
+    /// Makes an event of the grant's present state if a worker may have published an event of this notice, and the
+    /// database lost the event. For example, the database lost a published refund. Then the refund's reversal changes
+    /// nothing in the database, but the game must learn of it. Returns nil for a refund without a notification, because
+    /// Apple's answers show that refund again and again.
     private func tellAgain(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect? {
         guard id != nil, let lostBefore = view.lostBefore, signedAt <= lostBefore, var grant = view.target(of: self),
             grant.revision <= view.revisionFloor

@@ -58,7 +58,7 @@ public struct RefundState: Sendable, Equatable {
         return words.last == word
     }
 
-    /// Adds the reports about another transaction of this period.
+    /// Adds the reports of another state, for example of another transaction of the same period.
     mutating func add(contentsOf other: RefundState) {
         for word in other.words where !words.contains(word) { insert(word) }
     }
@@ -72,10 +72,12 @@ public struct RefundState: Sendable, Equatable {
     /// Returns the report. If the report may be about a refund that Apple has reversed, the report's time becomes the
     /// refund's own date.
     ///
-    /// Apple may sign a retried notification anew. So a report may be about the reversed refund if the report is newer
-    /// than the last reversal, and its refund is older than that reversal. But the known reports may already account
-    /// for every reversal. This is so if at least as many reports of refunds from before the last reversal are known as
-    /// reversals. Then the new report is about another refund, which Apple has not reversed.
+    /// Apple may sign a retried notification anew. For example, the reversal of a refund arrives first. Then the
+    /// refund's own notification arrives, with a later signing time than the reversal. Such a report is newer than the
+    /// last reversal, but its refund is older than that reversal.
+    ///
+    /// But such a report may also be about a further refund, which Apple has not reversed. receiptd assumes this if it
+    /// knows a refund from before the last reversal for each reversal.
     private func dated(_ word: RefundWord) -> RefundWord {
         guard !word.isReversal, word.isTold, let total = word.total,
             let last = words.lastIndex(where: \.isReversal), total.at < words[last].time, words[last].time <= word.time

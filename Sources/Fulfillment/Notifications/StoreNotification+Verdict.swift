@@ -42,7 +42,7 @@ private enum NotificationKind {
         }
     }
 
-    /// True if the notification's transaction may be an older period than the subscription's newest period.
+    /// True if the notification's transaction may be an older period of the subscription, not only the newest.
     var isOfAnyPeriod: Bool {
         switch self {
         case .refund, .seats, .reversal, .refundRequest: true

@@ -5,8 +5,9 @@ extension StorePurchase {
         isUpgraded || isUnreadable("isUpgraded", "is_upgraded") ? nil : revocation
     }
 
-    /// The refund that Apple still shows after it reversed another refund; nil as for `refunded`. An upgraded period
-    /// counts too if Apple names the kind or the share of the refund, which Apple does not do for a mere upgrade.
+    /// The refund that Apple still shows after it reversed another refund; nil if there is none, or if receiptd cannot
+    /// read the refunded share. An upgraded period counts too if Apple names the kind or the share of the refund, which
+    /// Apple does not do for a mere upgrade.
     var leftRefunded: GrantRevocations.Revocation? {
         revocationType != nil || refundedMilliPercent != nil ? revocation : refunded
     }

@@ -52,7 +52,7 @@ public struct LeasedSubmission: Sendable {
     public let traceparent: String?
     public let reason: ParkingReason
     public let history: WaitingHistory
-    /// False if the worker leased the submission only because a due submission has this submission's proof. Then
+    /// False if this submission is not due, and the worker leased it beside a due submission with the same proof. Then
     /// Apple's answer changes this submission only if the answer gives a verdict.
     public let isDue: Bool
     public let lease: Lease
@@ -76,7 +76,7 @@ public struct LeasedSubmission: Sendable {
     }
 }
 
-/// A set-aside submission, without data that operators must not see.
+/// A submission that is set aside because workers died with it, without data that operators must not see.
 public struct SetAsideSubmission: Sendable, Equatable {
     public let submissionID: String
     public let bundleID: String
@@ -109,7 +109,8 @@ public protocol ParkedSubmissions: Sendable {
     /// Parks the submission, and returns after the COMMIT of its row. If the submission is parked already, its first
     /// row stays. The call waits while the database is out of reach, and throws only `LedgerClosed`.
     ///
-    /// The result names the history of the database that stored the row; nil if that database cannot fall back.
+    /// The result names the history of the database that stored the row. The history is nil if the database cannot fall
+    /// back to an earlier state.
     @discardableResult
     func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> Durable<ParkingOutcome>
 
@@ -123,9 +124,9 @@ public protocol ParkedSubmissions: Sendable {
     /// Leases the suspect that is due first, or sets the suspect aside. Call this function while no other submission is
     /// leased.
     ///
-    /// After three deaths of workers in isolation, this function sets the suspect aside until its last try is due.
-    /// After a fourth death, only an operator can order another try. A submission that was parked as `crashed` has had
-    /// three deaths.
+    /// If three workers died while they tried the suspect in isolation, this function sets the suspect aside until its
+    /// last try is due. After a fourth death, only an operator can order another try. A submission that was parked as
+    /// `crashed` begins with three deaths.
     func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission>
 
     /// Withdraws the accusation against the isolated submission, because the work on the submission now only waits.
@@ -150,13 +151,13 @@ public protocol ParkedSubmissions: Sendable {
     func delete(_ leased: LeasedSubmission) async throws
 
     /// Makes due up to `count` submissions that wait for the end of Apple's trouble. Only submissions of `apps` count;
-    /// nil means all apps. The call begins after `place`, reads a bounded number of rows, and returns the place for the
-    /// next call. nil is the beginning. So each submission gets its turn.
+    /// nil means all apps. Each call reads a bounded number of rows after `place`, and returns the place for the next
+    /// call, so that each submission gets its turn. nil means the first row.
     func wakeTroubled(
         _ count: Int, of apps: Set<BundleID>?, after place: NameBasedUUID?
     ) async throws -> NameBasedUUID?
 
-    /// Makes due the app's submissions that are parked for these reasons, because the app's credentials work again.
+    /// Makes due the app's submissions that are parked for one of `reasons`, because the app's credentials work again.
     /// Spreads their due times over a short while.
     func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws
 }

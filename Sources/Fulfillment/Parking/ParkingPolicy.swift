@@ -2,7 +2,8 @@ import NamesAndTimes
 
 /// Decides how long a submission without a verdict waits, and whether it waits in memory or in PostgreSQL.
 public struct ParkingPolicy: Sendable, Equatable {
-    /// The most seconds between two tries of a parked submission. Apple's `Retry-After` counts for at most an hour.
+    /// The most seconds between two tries of a parked submission. Apple's `Retry-After` cannot make the wait longer,
+    /// because receiptd accepts at most an hour.
     public static let longestSeconds = 6.0 * 3600
     /// The most seconds between two tries of a parked submission, as a multiple of the longest delay in memory. The
     /// shorter of this limit and `longestSeconds` counts. With the default settings they are equal.
@@ -10,24 +11,26 @@ public struct ParkingPolicy: Sendable, Equatable {
     /// The fewest seconds between two tries, even if the settings say less. So no submission keeps Apple or the
     /// processor busy.
     public static let minimumDelay = 0.01
-    /// The number of tries before a blocked submission is parked. A passing fault must not look like wrong credentials.
+    /// The number of tries before a blocked submission is parked. Apple's first refusal may be a passing fault, not a
+    /// sign of wrong credentials.
     public static let triesWhileBlocked = 2
     /// The most submissions of one player in memory.
     public static let placesOfPlayer = 32
     /// The most parked submissions of one player with unproven proofs. A worker rejects further submissions with
     /// unproven proofs. Two batches that write at once do not count each other's rows, so the limit is not exact.
     public static let parkedOfPlayer = 20
-    /// The number of tries that failed while Apple was not down. After this number the submission leaves memory even
-    /// during an outage, because the submission may fail for ever.
+    /// If this many tries failed while Apple was not down, the submission may fail for ever. Then an outage no longer
+    /// keeps it in memory: the limit `parkAfterSeconds` applies.
     public static let failuresOfItsOwn = 3
-    /// The number of failed tries after which a submission leaves memory during an outage. If the tries were probes,
-    /// the cause may be the submission or Apple.
+    /// If this many tries failed in all, the limit `parkAfterSeconds` applies too. A try during an outage only probes
+    /// whether Apple answers again, so its failure may come from Apple or from the submission.
     public static let failuresInOutage = 8
-    /// The seconds until the last try, in isolation, of a submission whose workers died in isolation. If the workers
-    /// died from a lack of memory or because of an operator, the cause is gone by then.
+    /// The seconds until the last try of a submission whose workers died while they tried it in isolation. The last try
+    /// is isolated too. If a lack of memory or an operator ended the workers, this cause is gone by then.
     public static let lastTrySeconds = 3600.0
-    /// The longest wait of a parked submission, as a share of the time since its first failure. The wait is at least
-    /// `parkAfterSeconds`. So no submission waits much longer than Apple's trouble lasted.
+    /// The longest wait between two tries of a parked submission, as a share of the time since its first failure. A
+    /// result below `parkAfterSeconds` counts as `parkAfterSeconds`. So no submission waits much longer than Apple's
+    /// trouble lasted.
     static let shareOfAge = 0.5
 
     public var retry: RetryDelay
@@ -46,7 +49,8 @@ public struct ParkingPolicy: Sendable, Equatable {
 
     /// The state of the worker and of Apple. The next step depends on it.
     public struct Circumstances: Sendable {
-        /// True if the submission is a leased row of PostgreSQL. Without a verdict, the submission returns to this row.
+        /// True if the worker leased the submission from PostgreSQL. If the try has no verdict, the submission stays
+        /// parked.
         public var isParked: Bool
         /// True if Apple is down. Then submissions wait in memory until the window is full, and the rest wait in Kafka.
         /// A long wait alone does not park a submission.
@@ -67,7 +71,6 @@ public struct ParkingPolicy: Sendable, Equatable {
         }
     }
 
-    /// Returns the next step of the submission.
     /// - Parameters:
     ///   - judgement: the judgement of the try that just ended. `history` must include this try.
     ///   - jitter: a random number, uniform in 0..<1.
@@ -106,7 +109,7 @@ public struct ParkingPolicy: Sendable, Equatable {
     }
 
     /// Returns whether a try with this judgement makes the submission's next delays longer. If a parked submission's
-    /// try ended in trouble, the try counts only if Apple answered other requests.
+    /// try ended in trouble, the try counts only if receiptd sent a request and Apple answered other requests.
     public static func countsAgainst(_ judgement: Judgement, _ circumstances: Circumstances) -> Bool {
         guard circumstances.isParked, case .undecided(let trouble) = judgement else { return true }
         return trouble.wasAsked && circumstances.answersOthers
@@ -153,7 +156,8 @@ public struct ParkingPolicy: Sendable, Equatable {
         return max(parkAfterSeconds, Self.minimumDelay, age * Self.shareOfAge)
     }
 
-    /// Returns an exponential delay with full jitter. The delay begins at `first` and doubles with each parking.
+    /// Returns a random delay below a ceiling (full jitter). The ceiling begins at `first` seconds and doubles with
+    /// each parking.
     private func delayWhileParked(_ history: WaitingHistory, first: Double, jitter: Double) -> Double {
         let doublings = min(max(history.parkings, 0), 40)
         let longest = min(Self.longestSeconds, max(Self.minimumDelay, retry.maximumSeconds * Self.longestInMemory))

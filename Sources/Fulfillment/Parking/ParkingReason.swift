@@ -4,9 +4,9 @@ public enum ParkingReason: String, Sendable, CaseIterable {
     case appleTrouble = "apple_trouble"
     /// Apple may change its answer. The worker asks again.
     case doubt
-    /// Status 21004, or the secret's setting is empty.
+    /// verifyReceipt answered with status 21004, or the secret's setting is empty.
     case blockedSharedSecret = "blocked_shared_secret"
-    /// Status 21000: Apple does not accept our request.
+    /// Apple does not accept receiptd's request: verifyReceipt's status 21000, or the other API's error 4000000.
     case blockedRequest = "blocked_request"
     /// The proof needs App Store Server API credentials, which the app does not have.
     case blockedNoServerAPI = "blocked_no_server_api"

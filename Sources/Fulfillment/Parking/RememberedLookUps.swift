@@ -1,17 +1,19 @@
 import NamesAndTimes
 
-/// Apple's answers to look-ups that a parked row keeps. The next try looks up only the other transactions.
+/// Apple's answers about single transactions of a submission. The parked row keeps these answers, so that the next try
+/// looks up only the transactions without an answer.
 public struct RememberedLookUps: Sendable, Equatable {
     /// The most transactions that a parked row keeps. A retry looks up the rest again.
     public static let maximum = 2_000
-    /// The milliseconds for which a row's answers count: one day. Apple may refund a purchase after its look-up.
+    /// The milliseconds for which a row's answers count: one day, because Apple may refund a purchase after its
+    /// look-up.
     static let validMilliseconds: Int64 = 86_400_000
 
     /// The transactions that Apple does not know.
     public let settled: Set<StoreTransactionID>
     /// The purchases without a refund, as Apple described them, sorted by transaction.
     public let told: [StorePurchase]
-    /// The time at which a worker first parked the row with answers; nil if there are none.
+    /// The time at which a worker first parked the submission with such answers; nil if there are none.
     public let since: Timestamp?
 
     /// Keeps at most `maximum` transactions, first those of `told`.

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
 extension PendingDecision {
-    /// Returns a reason of the submission's answer, with the reason's cause.
+    /// Returns `reason` with its cause, for the submission's answer.
     /// - Parameter outcomes: the outcomes that the answer lists. The last outcome with the reason gives the cause.
     func refusal(for reason: Reason, of outcomes: [TransactionOutcome]) -> Refusal {
         Refusal(reason, cause(of: reason, outcomes))

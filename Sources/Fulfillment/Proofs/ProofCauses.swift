@@ -77,7 +77,7 @@ extension Cause {
     }
 }
 
-/// The causes about a proof's owner, and about Apple's answer to the proof.
+/// The causes for a proof of another app, and for a proof that Apple refused.
 extension Cause {
     static let otherBundle = Cause(
         code: "other_bundle_id",

@@ -46,7 +46,7 @@ public struct ProofShape {
         }
     }
 
-    /// Returns whether the text begins like a JSON object in base64, and has a point.
+    /// Returns whether the text begins like a JSON object in base64, and has a `.`.
     private static func isJWS(_ text: String) -> Bool {
         text.utf8.starts(with: "ey".utf8) && text.utf8.contains(UInt8(ascii: "."))
     }

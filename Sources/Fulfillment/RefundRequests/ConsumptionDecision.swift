@@ -24,7 +24,6 @@ public enum ConsumptionResult: String, Sendable, CaseIterable {
 }
 
 extension LeasedRefundRequest {
-    /// Returns the next step for the request.
     /// - Parameter catalog: the catalog with the policy for answers to Apple. The policy gives the values that the
     ///   game's report leaves out.
     public func decision(under catalog: Catalog, at now: Timestamp) -> ConsumptionDecision {
@@ -34,7 +33,7 @@ extension LeasedRefundRequest {
         else {
             return .end(.notConfigured)
         }
-        // With a consumption policy in the catalog, players count as consenting unless the report says otherwise.
+        // The catalog has a consumption policy, so a player consents unless the game's report says otherwise.
         guard report?.isConsented ?? true else { return .end(.notConsented) }
         let isDelivered: Bool
         switch delivery {

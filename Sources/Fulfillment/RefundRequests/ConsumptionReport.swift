@@ -26,7 +26,7 @@ public struct ConsumptionReport: Sendable, Equatable {
 
     /// The consumed share of a wholly consumed purchase, in thousandths of a percent.
     static let wholeInMilliPercent: Int32 = 100_000
-    /// The days for which receiptd keeps a report for a refund request.
+    /// The days for which receiptd keeps a report, because the refund request may come later.
     public static let keptDays: Int32 = 30
 
     public init(transactionID: StoreTransactionID, bundleID: BundleID, content: Content = Content()) {

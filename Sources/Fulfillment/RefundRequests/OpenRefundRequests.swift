@@ -1,10 +1,10 @@
 import NamesAndTimes
 
 /// The store of the refund requests about which Apple asks receiptd. Every function throws if the database is out of
-/// reach. If the lease is over, a call changes nothing.
+/// reach. A call about a request whose lease is over changes nothing.
 public protocol OpenRefundRequests: Sendable {
-    /// Leases up to `limit` due requests, oldest first. A leased request becomes due again by itself, after a longer
-    /// time at each lease.
+    /// Leases up to `limit` due requests, oldest first. If no call ends or puts off a leased request, it becomes due
+    /// again by itself, each time after a longer lease.
     ///
     /// Before Apple's deadline, leases a request only if its transaction is in the ledger. Workers look for the
     /// transaction each minute. Once a worker finds the transaction, the worker puts the request's event into the
@@ -14,7 +14,6 @@ public protocol OpenRefundRequests: Sendable {
     ///   - now: the time of the requests' events.
     func leaseDueRequests(limit: Int, waitSeconds: Double, at now: Timestamp) async throws -> [LeasedRefundRequest]
 
-    /// Ends a request.
     /// - Parameter answer: the last answer that Apple got; nil if Apple got none.
     func end(
         _ request: LeasedRefundRequest, as result: ConsumptionResult, answer: ConsumptionAnswer?) async throws
@@ -59,8 +58,8 @@ public struct LeasedRefundRequest: Sendable, Equatable {
     /// The row's next due time, in microseconds since 1970. The value identifies the lease.
     public let lease: Int64
 
-    /// The seconds before Apple's deadline that are reserved for tries to answer. A wait for the game's report ends
-    /// earlier.
+    /// The last seconds before Apple's deadline, which are reserved for tries to answer. A wait for the game's report
+    /// ends before these seconds begin.
     public static let reservedSeconds = 7200.0
     /// The days for which receiptd keeps requests.
     public static let keptDays: Int32 = 200

@@ -24,7 +24,7 @@ extension OutcomeEvent {
             subject: request.transactionID, occurredAt: now, value: json.bytes)
     }
 
-    /// Returns the id of the event. Each of Apple's notifications has one id.
+    /// Returns the event's id, which is the same for each delivery of one of Apple's notifications.
     public static func eventID(refundRequest notification: Identifier) -> NameBasedUUID {
         NameBasedUUID("refund request event", Kind.refundRequested.rawValue, notification.text)
     }

@@ -15,8 +15,8 @@ public struct RefundRequest: Sendable, Equatable {
     public let productID: ProductID
     /// The product's type that Apple signed; nil if Apple signed none.
     public var kind: ProductKind?
-    /// The id of the subscription period that the purchase pays for; nil if it pays for none. The ledger may have the
-    /// period by another transaction.
+    /// The id of the subscription period that the purchase pays for; nil if it pays for none. The ledger may have
+    /// granted the period under another transaction's id.
     public var period: StoreTransactionID?
     /// Apple's `consumptionRequestReason`; nil if Apple names none.
     public let reason: String?

@@ -12,7 +12,7 @@ public struct UndeliveredPurchase: Sendable, Equatable {
 
     /// The reasons for which a rule leaves a paying player without the purchase.
     ///
-    /// The set lacks three kinds of reasons: another player owns or paid for the purchase, another transaction
+    /// The set lacks reasons with three meanings: another player owns or paid for the purchase, another transaction
     /// delivered it, or Apple refunded it. Held purchases and operators' refusals have rows of their own.
     static let reasons: Set<Reason> = [
         .sandboxNotAllowed, .productMismatch, .bindingMismatch, .subscriptionExpired, .retiredProduct,

@@ -15,7 +15,7 @@ public struct Cause: Sendable, Hashable {
 }
 
 extension Reason {
-    /// The cause of the reason if receiptd knows no more specific cause.
+    /// The reason's own cause, for a case about which receiptd knows nothing more specific.
     public var cause: Cause { Cause(code: rawValue, sentence: detail) }
 }
 

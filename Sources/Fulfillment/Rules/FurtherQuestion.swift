@@ -5,8 +5,7 @@ public enum FurtherQuestion: Sendable, Equatable {
     /// Asks Apple for each listed transaction that is not in the ledger. Apple's answer shows the refund of a
     /// consumable; a receipt does not. Apple's answer may also have a fact that receiptd cannot read in the receipt.
     case transactions([StoreTransactionID], in: StoreEnvironment)
-    /// Asks Apple for an account's purchases of a product. A receipt lacks a purchase that the client finished too
-    /// early.
+    /// Asks Apple for an account's purchases of a product. A receipt lacks consumables that the client has finished.
     case purchases(EarlyFinish)
     /// Asks whether a subscription is still in its grace period. The purchase is the subscription's last period, which
     /// is over.
@@ -21,7 +20,7 @@ public enum FurtherQuestion: Sendable, Equatable {
         public let transaction: StoreTransactionID
         public let environment: StoreEnvironment
         public let product: ProductID
-        /// The purchase times at which a purchase counts as if it were in the receipt.
+        /// A range of purchase times. A purchase within the range counts as if the receipt listed it.
         public let bought: ClosedRange<Timestamp>
     }
 }
@@ -31,7 +30,7 @@ public enum FurtherQuestion: Sendable, Equatable {
 public struct FurtherAnswers: Sendable, Equatable {
     /// The transactions that Apple does not know, so that the receipt decides.
     public private(set) var settled: Set<StoreTransactionID>
-    /// The transactions that the ledger has. They count for one try only, because a hold may end without a grant.
+    /// The transactions that the ledger has. The next try looks for them again, because a hold may end without a grant.
     private var inLedger: Set<StoreTransactionID> = []
     /// The transactions as Apple described them in the look-ups.
     public private(set) var lookedUp: [StoreTransactionID: StorePurchase] = [:]
@@ -41,7 +40,7 @@ public struct FurtherAnswers: Sendable, Equatable {
     /// ledger, or else from Apple.
     public private(set) var subscriptions: [StoreTransactionID: [SubscriptionFact]] = [:]
 
-    /// The results of the look-ups by id of signed purchases that Apple's answer leaves out.
+    /// The signed purchases that Apple's answer leaves out, with the result of each look-up by id.
     public private(set) var named: [StoreTransactionID: NamedPurchase] = [:]
 
     public enum NamedPurchase: Sendable, Equatable {
@@ -71,7 +70,7 @@ public struct FurtherAnswers: Sendable, Equatable {
         if case .told = named[transaction] { true } else { false }
     }
 
-    /// Forgets the answers that may change until the next try: the transactions that the ledger has, and the
+    /// Forgets the answers that may change before the next try: the transactions that the ledger has, and the
     /// transactions noted as `unknown`. The next try asks about these transactions again.
     public mutating func forgetPassing() {
         named = named.filter { $0.value != .unknown && $0.value != .inLedger }

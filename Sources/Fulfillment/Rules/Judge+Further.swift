@@ -2,15 +2,15 @@ import NamesAndTimes
 
 /// Rules that need facts from the App Store Server API, because a receipt lacks the facts.
 extension Judge {
-    /// The age in milliseconds above which a worker looks up a consumable before it grants the consumable: one hour.
-    /// Apple takes longer than an hour to refund a purchase.
+    /// An age in milliseconds: one hour. A worker looks up an older consumable at Apple before the grant. Apple takes
+    /// longer than an hour to refund a purchase.
     static let lookUpAgeMilliseconds: Int64 = 3_600_000
-    /// The longest time in milliseconds between the receipt's creation and a purchase that counts as if it were in the
-    /// receipt. The purchase may be up to an hour older or younger than the receipt.
+    /// A time in milliseconds: one hour. If the player bought a purchase at most this long before or after the
+    /// receipt's creation, the purchase counts as if the receipt listed it.
     static let earlyFinishMilliseconds: Int64 = 3_600_000
 
-    /// Returns the question about the account's purchases of a product that the receipt lacks. Returns nil if receiptd
-    /// cannot ask Apple. Then only the purchases in the receipt count.
+    /// Returns the question about the account's purchases of `product`, which the receipt lacks. Returns nil if the app
+    /// has no credentials, or if the proof is not a receipt with a creation time and a purchase.
     func question(about product: ProductID, missingIn receipt: GenuineReceipt) -> FurtherQuestion? {
         guard app.serverAPI != nil, case .receipt = submission.proof, let createdAt = receipt.createdAt,
             let newest = receipt.purchases.last
@@ -21,20 +21,20 @@ extension Judge {
                 bought: Self.earlyFinish(of: createdAt)))
     }
 
-    /// True if the receipt lists the held purchase. Then the submitted product does not matter.
+    /// Returns whether the receipt lists the held purchase. If so, the submitted product does not matter.
     func listsHeld(_ receipt: GenuineReceipt) -> Bool {
         held.map { held in receipt.purchases.contains { $0.transactionID == held } } ?? false
     }
 
-    /// Returns the purchase times at which a purchase counts as if it were in a receipt of the time `createdAt`.
+    /// Returns the purchase times of the purchases that count as if a receipt of the time `createdAt` listed them.
     private static func earlyFinish(of createdAt: Timestamp) -> ClosedRange<Timestamp> {
         let (before, after) = (-earlyFinishMilliseconds, earlyFinishMilliseconds)
         return createdAt.adding(milliseconds: before)...createdAt.adding(milliseconds: after)
     }
 
     /// Returns the account's purchases that count as if they were in the receipt. The time limits keep an old receipt
-    /// from claiming much earlier or later purchases of its account. The cutover does not exclude a held purchase. The
-    /// rule `.beforeCutover` holds such a purchase, and an operator may waive the rule.
+    /// from claiming much earlier or later purchases of its account. Leaves out purchases from before the cutover,
+    /// except the held purchase. The rule `.beforeCutover` checks that purchase, and an operator may waive the rule.
     func finishedEarly(
         _ product: ProductID, missingIn receipt: GenuineReceipt, among told: [NotifiedTransaction]
     ) -> [StorePurchase] {
@@ -51,8 +51,8 @@ extension Judge {
     }
 
     /// Returns the transactions that a worker must look up at Apple before it decides. These are the unreadable
-    /// transactions, and each consumable that the rules grant and that is old enough for a refund. For a hold, only the
-    /// held transaction counts.
+    /// transactions. If the catalog says to check refunds, each consumable that the rules grant is among them too, once
+    /// it is old enough for a refund. For a hold, only the held transaction counts.
     func openLookUps(in judged: [JudgedPurchase], besides further: FurtherAnswers) -> [StoreTransactionID] {
         guard app.serverAPI != nil, case .receipt = submission.proof else { return [] }
         return judged.lazy.filter { one in
@@ -89,9 +89,9 @@ extension GenuineReceipt {
 }
 
 extension StorePurchase {
-    /// Returns Apple's facts of a look-up, or the purchase itself if there are none. A look-up without a refund may be
-    /// a day old, so a refund in the purchase itself counts. Keeps the time of the first purchase if the look-up gives
-    /// none.
+    /// Returns the purchase as the look-up describes it; the purchase itself if there was no look-up. The look-up may
+    /// be a day old. So if only the purchase itself shows a refund of the whole, returns the purchase itself. Keeps
+    /// `originalPurchasedAt` if the look-up gives none.
     fileprivate func replaced(by lookedUp: StorePurchase?) -> StorePurchase {
         guard var told = lookedUp, !isWhollyRefunded || told.cancelledAt != nil else { return self }
         told.originalPurchasedAt = told.originalPurchasedAt ?? originalPurchasedAt

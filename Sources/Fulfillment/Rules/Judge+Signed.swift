@@ -50,7 +50,7 @@ extension Judge {
         return receipt
     }
 
-    /// Apple's status 0 without a receipt, in the form of an answer without purchases. nil if the proof lists no
+    /// An answer without purchases, which stands for Apple's status 0 without a receipt; nil if the proof lists no
     /// purchase, or has no environment.
     var emptyAnswer: GenuineReceipt? {
         guard let signed, !signed.purchases.isEmpty, let environment = signed.environment else { return nil }
@@ -76,8 +76,9 @@ extension Judge {
 }
 
 extension StorePurchase {
-    /// The purchase without its cancellation time if it has an end; otherwise the purchase itself. In a receipt, the
-    /// cancellation time of a period may mean a refund or an upgrade. Only Apple's answer shows which of the two it is.
+    /// The purchase without its cancellation time if the purchase has an end; otherwise the purchase itself. In a
+    /// receipt, the cancellation time of a period may mean a refund or an upgrade. Only Apple's answer shows which of
+    /// the two it is.
     fileprivate var withoutDoubtfulCancellation: StorePurchase {
         guard expiresAt != nil else { return self }
         var purchase = self

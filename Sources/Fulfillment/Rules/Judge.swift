@@ -3,7 +3,7 @@ import NamesAndTimes
 /// Applies the rules to Apple's answer, or to a proof that is enough without Apple's answer. `PurchaseRule.all` has the
 /// rules for a single purchase. The judge is pure: equal arguments give equal judgements.
 public struct Judge: Sendable {
-    /// The number of times that a worker asks Apple before it believes an answer that Apple is known to change.
+    /// Apple is known to change some answers. A worker asks Apple this many times before it believes such an answer.
     public static let triesInDoubt = 3
     /// The number of times that a worker asks Apple before it believes that neither environment knows a transaction. A
     /// fresh transaction may be unknown for a day.
@@ -24,8 +24,8 @@ public struct Judge: Sendable {
     public let waived: Set<Reason>
     /// The terms of an announced purchase that nobody submitted; nil for a submitted purchase.
     public let announced: AnnouncedTerms?
-    /// True if a worker may have published a grant of the purchase that PostgreSQL has lost. Then a refund or an
-    /// upgrade does not reject a purchase that the other rules grant.
+    /// True if a worker may have published a grant of the purchase, and PostgreSQL has lost the grant. Then a refund or
+    /// an upgrade does not reject a purchase that the other rules grant.
     let isDecidedAgain: Bool
 
     /// - Parameters:
@@ -59,8 +59,7 @@ public struct Judge: Sendable {
     /// Returns the judgement of the rules for Apple's answer.
     /// - Parameters:
     ///   - further: the answers to further questions so far.
-    ///   - doubts: a function that returns the number of earlier times that Apple's answer to this submission gave the
-    ///     reason.
+    ///   - doubts: a function that returns how many of Apple's earlier answers to this submission gave the reason.
     public func judge(
         _ answer: AppleAnswer, besides further: FurtherAnswers = FurtherAnswers(), doubts: (Reason) -> Int
     ) -> Judgement {
@@ -118,8 +117,8 @@ public struct Judge: Sendable {
         }
     }
 
-    /// Returns the judgement of each purchase, or `productMismatch` if the submitted product is missing. A hold never
-    /// ends as a mismatch. The hold stays if Apple's answer lacks the held purchase.
+    /// Returns the judgement of each purchase, or `productMismatch` if the submitted product is missing. For a hold,
+    /// never returns `productMismatch`: if Apple's answer lacks the held purchase, the hold stays.
     private func judge(_ receipt: GenuineReceipt, besides further: FurtherAnswers) -> Judgement {
         var others: [StorePurchase] = []
         if let product = submission.productID, !receipt.names(product), !listsHeld(receipt) {
@@ -187,7 +186,7 @@ public struct Judge: Sendable {
             dailyLimit: isWaived(.dailyLimit) ? nil : product?.dailyLimit)
     }
 
-    /// The reasons that may arise after the grant of a purchase.
+    /// A purchase may get these reasons after a worker granted it.
     private static let maySinceGrant: Set<Reason> = [.cancelled, .upgraded]
 
     private func isWaived(_ reason: Reason) -> Bool {

@@ -72,14 +72,14 @@ public struct JudgedPurchase: Sendable, Equatable {
     /// The rules' verdict on one purchase. The ledger's facts about the purchase's owner take precedence over this
     /// verdict.
     public enum Verdict: Sendable, Equatable {
-        /// The payload is the catalog's JSON object; nil without one.
+        /// The payload is the catalog's JSON object for the product; nil if the catalog has none.
         case grant(payload: String?)
         case hold(Reason)
         case reject(Reason)
     }
 
-    /// True if the player with the claim on the original transaction owns this purchase too. If the catalog lacks the
-    /// product, an end or a different original transaction shows that the purchase is not a consumable.
+    /// True if the owner of the original transaction also owns this purchase. If the catalog lacks the product, this is
+    /// so for a purchase with an end or with a different original transaction, because a consumable has neither.
     public var isOwnedByOriginal: Bool {
         kind?.isOwnedByOriginal
             ?? (purchase.expiresAt != nil || purchase.originalTransactionID != purchase.transactionID)

@@ -52,7 +52,7 @@ extension ParsedProof {
     /// The age in milliseconds up to which receiptd believes a JWS without asking Apple: one hour. A JWS does not show
     /// a later refund. The limit does not apply if the app has no credentials, or if its `verification` is `local`.
     public static let freshMilliseconds: Int64 = 3_600_000
-    /// The most purchases that a proven receipt may list if the ledger is to decide in Apple's place.
+    /// If a proven receipt lists more purchases, the worker asks Apple, even if the ledger has all of them.
     public static let maximumRecalledPurchases = 500
 
     /// Returns the proof's evidence if the evidence is enough without Apple's answer; nil if the worker must ask Apple.
@@ -82,8 +82,8 @@ extension ParsedProof {
         }
     }
 
-    /// The evidence that decides without Apple if the ledger has all of its purchases; nil if Apple may know of more
-    /// purchases. The receipt of a subscription stays the same while Apple's answer gains periods.
+    /// The evidence of a proven receipt. If the ledger has all its purchases, the worker decides without Apple. Nil if
+    /// Apple may know more purchases: a subscription's receipt stays the same while Apple's answer gains periods.
     public var recallableEvidence: GenuineReceipt? {
         guard case .receipt = material, let evidence, !evidence.holdsAutoRenewable,
             (1...Self.maximumRecalledPurchases).contains(evidence.purchases.count)

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// The content of a receipt or a signed transaction. The content deserves no more trust than the proof's signature.
+/// The content of a receipt or a signed transaction. Without a proven signature, anyone may have written the content.
 public struct ProofContent: Sendable, Equatable {
     /// The bundle id; nil if the proof names none.
     public var bundleID: BundleID?
@@ -9,7 +9,7 @@ public struct ProofContent: Sendable, Equatable {
     /// The environment; nil if it is missing, unreadable or a development machine's.
     public var environment: StoreEnvironment?
     public var purchases: [StorePurchase]
-    /// False if receiptd cannot read or interpret a part of the proof, but Apple can.
+    /// False if receiptd cannot read or interpret a part of the proof, which Apple may be able to read.
     public var isComplete: Bool
     public var holdsAutoRenewable: Bool
     /// The time at which Apple signed the proof; nil if the proof names none.
@@ -28,9 +28,9 @@ public struct ProofContent: Sendable, Equatable {
         self.signedAt = signedAt
     }
 
-    /// The content in the form of Apple's answer. nil if the content is incomplete, or has no bundle id or environment.
-    /// If every purchase has an unreadable fact, receiptd grants none of them, and a missing environment counts as
-    /// Production.
+    /// The content in the form of Apple's answer; nil if the content is incomplete, or has no bundle id or environment.
+    /// If every purchase has an unreadable fact, a missing environment counts as Production, because receiptd grants
+    /// none of these purchases.
     public var asReceipt: GenuineReceipt? {
         let known = environment ?? (isNothingReadable ? .production : nil)
         guard isComplete, let bundleID, let environment = known else { return nil }

@@ -18,7 +18,7 @@ public enum ProofReading: Sendable, Equatable {
     /// The content is nil if receiptd can read none. The cause says why the signature is forged.
     case read(ProofContent?, ParsedProof.Signature, cause: Cause? = nil)
 
-    /// The result for a proof that is unreadable without a specific cause.
+    /// The result for an unreadable proof if the parser knows no more specific cause.
     public static let malformed = Self.unreadable(.notAReceipt())
 }
 

@@ -87,7 +87,7 @@ extension PurchaseRule.Facts {
         return type.kind != product.kind
     }
 
-    /// True if the app requires a token and the transaction has none. An unreadable token is not absent.
+    /// True if the app requires a token and the transaction has none. An unreadable token counts as present.
     fileprivate var lacksRequiredToken: Bool {
         app.accountToken == .require && purchase.appAccountToken == nil
             && !purchase.isUnreadable("appAccountToken", "app_account_token")
@@ -99,7 +99,7 @@ extension PurchaseRule.Facts {
     }
 
     /// Returns whether the purchase is a restored copy of a purchase from before `time`. The copy's own date is the
-    /// date of its restore, but the earlier system may have delivered the goods.
+    /// later date of the restore. The earlier system may have delivered the goods at the first purchase.
     private func isCopyOfPurchase(before time: Timestamp) -> Bool {
         // A subscription's later period is no copy: the player paid for the period itself.
         let isPeriod = [purchase.type?.kind, product?.kind].contains(.autoRenewableSubscription)

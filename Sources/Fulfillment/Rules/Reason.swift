@@ -19,7 +19,7 @@
 /// - `AnnouncedTerms.waivedForRenewals`: the rule must not stop a renewal.
 /// - `UndeliveredPurchase.reasons`: the rule leaves a paying player without the purchase.
 /// - insert_undelivered.sql: another player's row may replace a row with the reason.
-/// - lease_due_refund_requests.sql: another transaction delivered the purchase.
+/// - lease_due_refund_requests.sql: the reason says that another transaction delivered the purchase.
 /// - `HoldDecision.reasonAgainstAnybody`: the reason keeps the purchase from every player.
 /// - `LeasedHold.outlook`: no catalog can end a hold for the reason.
 /// - `Judge.maySinceGrant` and upsert_offsets_decided_again.sql: the reason may come up after the grant.
@@ -29,7 +29,8 @@
 /// - `JudgedPurchase.reasonOfRevoked`: a refunded purchase is rejected for the reason, and not for its refund.
 /// - `PendingDecision.bringsPeriod`: the reason shows that a subscription's period is over or refunded.
 /// - `InspectionSummary.isLocal`: a worker finds the reason without Apple.
-/// - `ScreenedSubmission.revocations`: with this reason for the whole submission, its refunds must not be stored.
+/// - `ScreenedSubmission.revocations`: if the reason rejects the whole submission, receiptd must not store the
+///   receipt's refunds.
 /// - `RuleTrace.steps`: the rule is checked at another place than `PurchaseRule.all` says.
 /// - `DecisionBatch`: a purchase with the reason claims nothing.
 /// - The table of holds in docs/runbooks.md: the rule holds purchases.

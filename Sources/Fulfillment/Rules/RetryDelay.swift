@@ -4,8 +4,7 @@ import NamesAndTimes
 public struct RetryDelay: Sendable, Equatable {
     public var initialSeconds: Double
     public var maximumSeconds: Double
-    /// The seconds over which a worker asks Apple `Judge.triesInDoubt` times for an answer that Apple is known to
-    /// change.
+    /// A worker asks Apple `Judge.triesInDoubt` times about a doubtful answer, spread over these seconds.
     public var doubtSeconds: Double
 
     public init(initialSeconds: Double = 0.5, maximumSeconds: Double = 300, doubtSeconds: Double = 600) {
@@ -24,8 +23,8 @@ public struct RetryDelay: Sendable, Equatable {
         return ceiling * jitter
     }
 
-    /// Returns the seconds before the next try of due work, if the last try gave no verdict. The delay is six hours at
-    /// most, and not shorter than Apple's `Retry-After`.
+    /// Returns the seconds before the next try of due work, if the last try gave no verdict. The delay is at most six
+    /// hours. If Apple's `Retry-After` ends later, the delay lasts until then.
     /// - Parameters:
     ///   - tries: the number of tries so far, including the last try.
     ///   - trouble: Apple's trouble at the last try; nil if there was none.

@@ -1,9 +1,9 @@
 /// The rules in their order, as docs/contract/reasons.md lists them. The first rule that fails gives the reason.
 ///
 /// `Screening`, `Judge` and the settlement check the rules in this order. `receiptd inspect` lists the passed rules of
-/// a decision in this order too. One rule has two places. The settlement checks a dispute about the owner of the
-/// original transaction, or about the token, only if no rule rejects the purchase. `RuleOrderTests` compares `Rule`
-/// with the checks and with the contract.
+/// a decision in this order too. Only `.ownershipDisputed` has a second place: the settlement checks a dispute about
+/// the token, or about the owner of the original transaction, only if no rule rejects the purchase. `RuleOrderTests`
+/// compares `Rule` with the checks and with the contract.
 public enum Rule {
     /// The rules of the submission as a whole that `Screening` checks, without Apple and without the ledger.
     public static let local: [Reason] = [
@@ -17,7 +17,7 @@ public enum Rule {
             .tooManyWaiting, .accountNotFound, .transactionNotFound, .noPurchase, .productMismatch, .refusedByApple,
         ]
 
-    /// The rules of each transaction about its owner, which the ledger's rows decide.
+    /// The rules about a transaction's owner. The ledger's rows decide whether the transaction passes them.
     public static let ofOwnership: [Reason] = [.ownershipDisputed, .ownedByOtherPlayer, .alreadyGranted]
 
     /// The rules of each transaction: its ownership, the rules of `PurchaseRule` with `.revokedByOperator` after

@@ -12,7 +12,8 @@ public enum Screening: Sendable, Equatable {
     /// The proof needs credentials that the app lacks. The submission waits for the operator.
     case blocked(AppleAnswer.Blockage, ParsedProof)
 
-    /// - Parameter now: the time at which receiptd believes a fresh signed transaction without Apple.
+    /// - Parameter now: the time at which a signed transaction must be fresh if receiptd is to believe it without
+    ///   Apple.
     public static func screen(
         _ submission: Submission, catalog: Catalog, parser: any ProofParser, now: Timestamp
     ) -> Screening {
@@ -46,8 +47,8 @@ public enum Screening: Sendable, Equatable {
         }
     }
 
-    /// Returns the receipt of a local rejection as a proof for Apple to judge. Returns nil if Apple cannot overrule the
-    /// reason, or if the proof lacks the form of a receipt.
+    /// Returns the receipt of a locally rejected submission as a proof that Apple can judge. Returns nil if Apple
+    /// cannot overrule the reason, or if the proof lacks the form of a receipt.
     public static func disputable(_ submission: Submission, refusedFor reason: Reason) -> ParsedProof? {
         switch reason {
         case .malformedReceipt, .unauthenticReceipt: DecodedProof(submission.proof)?.doubted()
@@ -82,9 +83,9 @@ public enum Screening: Sendable, Equatable {
         throw DecodedProof.Malformed(cause: MalformedProof.cause(of: submission.proof, reading: reading))
     }
 
-    /// Returns the refusal of a proof that names another app, is forged, or names the sandbox; nil if there is none.
-    /// The app and the sandbox count even if the signature is not proven, because no sender gains by a false app or
-    /// sandbox.
+    /// Returns the refusal of a forged proof, of another app's proof, or of a sandbox proof from a player whom the
+    /// sandbox does not admit; nil for any other proof. The app and the sandbox count even if the signature is not
+    /// proven, because no sender gains by a false app or sandbox.
     private static func refusal(of proof: ParsedProof, _ terms: AppTerms, player: PlayerID) -> Refusal? {
         let content = proof.content
         if let content, let cause = terms.app.foreignness(of: content) { return Refusal(.foreignApp, cause) }

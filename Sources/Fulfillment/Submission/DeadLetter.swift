@@ -14,16 +14,17 @@ public struct DeadLetter: Sendable, Equatable {
     public let reason: Reason
     /// One sentence for people. The sentence may name a misspelt member, but has none of the record's values.
     public let detail: String
-    /// The cause in the sender's answer, with `detail` in its sentence.
+    /// The cause that the sender's answer gives. Its sentence contains `detail`.
     public let cause: Cause
     /// The sender, who gets an answer; nil if the player's id or the submission's id is unreadable, or if the signature
     /// is wrong.
     public let sender: Sender?
 
-    /// The offset of the last record that the letter replaces; nil if the letter replaces only one record.
+    /// The offset of the last record of an unreadable batch, which one letter replaces; nil if the letter replaces one
+    /// record.
     public let lastOffset: Int64?
 
-    /// - Parameter code: the cause's code; nil for the code of the reason.
+    /// - Parameter code: the cause's code; nil for `malformed_submission`.
     public init(reason: Reason, detail: String, code: String? = nil, sender: Sender? = nil, lastOffset: Int64? = nil) {
         self.reason = reason
         self.detail = detail

@@ -1,6 +1,6 @@
 import Encodings
 
-/// The form of a record of one of receiptd's topics, which the names in the record's object show.
+/// The form of a record on one of receiptd's topics. The member names of the record's JSON object show its form.
 public enum RecordForm: Sendable, CaseIterable {
     case submission
     case notification

@@ -5,7 +5,7 @@ public struct RecordPosition: Sendable, Hashable {
     public let topic: String
     public let partition: Int32
     public let offset: Int64
-    /// The record's own time; the epoch if Kafka gave none.
+    /// The record's own time; the beginning of 1970 if Kafka gave none.
     public let timestamp: Timestamp
     /// SHA-256 of the value. If a topic was deleted and created again, the digest distinguishes the new record at an
     /// offset from the old record.

@@ -1,16 +1,16 @@
 import Crypto
 import Encodings
 
-/// The optional record header `receiptd-signature`: an HMAC-SHA-256 with one of the keys.
+/// The optional record header `receiptd-signature`: an HMAC-SHA-256 with one of the secrets in
+/// `SUBMISSION_SIGNING_KEYS`.
 ///
-/// `v1` covers only a record's value. receiptd accepts `v1` for submissions only, because a submission's key decides
-/// nothing. `v2` also covers the topic's kind and the record's key. So nobody can pass off a signed record of one kind
-/// as a record of another kind.
+/// `v1` covers only a record's value. receiptd accepts `v1` only for submissions, because no decision depends on the
+/// record key of a submission. `v2` also covers the topic's kind and the record's key. So nobody can pass off a signed
+/// record of one kind as a record of another kind.
 public struct RecordSignature: Sendable {
     public static let headerName = "receiptd-signature"
 
-    /// The kind of a topic's records. The raw value is the kind's name in `v2`, and does not depend on the topic's
-    /// name.
+    /// The kind of a topic's records. A `v2` signature covers the raw value, whatever the topic's own name is.
     public enum Kind: String, Sendable, CaseIterable {
         case submissions = "receipt-submissions"
         case accounts = "player-accounts"

@@ -66,8 +66,8 @@ public struct SubmissionDecoder: Sendable {
         }
     }
 
-    /// Returns a text with the known names that the sender perhaps meant, if a member is missing; otherwise an empty
-    /// text.
+    /// If a member is missing, returns a text with the known names that the sender perhaps meant. Otherwise returns an
+    /// empty text.
     private static func hint(for fault: SubmissionFields.Fault, in value: [UInt8]) -> String {
         guard fault.code == "field_missing" || fault.code == "proof_missing" else { return "" }
         return MisspeltMember.all(in: value).map { "; \"\($0.name)\": did you mean \($0.known)?" }.joined()

@@ -11,8 +11,8 @@ public protocol SuspectedWork: Sendable {
 }
 
 public enum Suspected {
-    /// The task's work on a suspect; nil if the task does not work on a suspect. A suspect's task waits for one answer
-    /// at a time.
+    /// The task's work on a suspect; nil if the task does not work on a suspect. Such a task sends one request at a
+    /// time, so that it never computes while it waits.
     @TaskLocal public static var work: (any SuspectedWork)?
 
     /// Runs `body`, which only waits, for example for PostgreSQL or Kafka. A death during `body` does not count against

@@ -10,7 +10,7 @@ public protocol FollowedSubscriptions: Sendable {
     func leaseDue(room: [(app: BundleID, most: Int)], limit: Int) async throws -> [LeasedSubscription]
 
     /// Commits Apple's answer in one SQL transaction, which also ends the lease. Returns the events, which are in the
-    /// outbox. Also throws if the database refuses the answer's data. The subscription is then due again after a day.
+    /// outbox. If the database refuses the answer's data, makes the subscription due again after a day, and throws.
     func settle(_ check: SubscriptionCheck, catalog: Catalog) async throws -> [OutcomeEvent]
 
     /// Ends the lease without an answer. The subscription is due after `dueAfterSeconds`. If the lease is over, nothing
@@ -59,8 +59,7 @@ public struct SubscriptionCheck: Sendable {
         at = now
     }
 
-    /// True if Apple's answer describes the leased subscription. If not, the answer says nothing about that
-    /// subscription.
+    /// True if one of the facts in Apple's answer is about the leased subscription.
     public var tellsOfIt: Bool {
         let subscription = leased.subscription
         return findings.facts.contains {
@@ -69,8 +68,8 @@ public struct SubscriptionCheck: Sendable {
         }
     }
 
-    /// Returns the time of the next check of a subscription in the answer, if this check could not read the account's
-    /// history. Returns nil unless the subscription is the leased subscription, or if the history request did not fail.
+    /// If `original` is the leased subscription and the request for the account's history failed, returns the time of
+    /// the next check. Otherwise returns nil.
     public func retryAt(of original: StoreTransactionID) -> Timestamp? {
         guard original == leased.originalTransactionID, let seconds = findings.retryAfterSeconds else { return nil }
         return at.adding(milliseconds: Int64(seconds * 1000))

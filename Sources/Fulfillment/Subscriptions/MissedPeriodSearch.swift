@@ -26,13 +26,13 @@ extension Subscription {
         return abs(gap) > CheckSchedule.of(environment).punctuality
     }
 
-    /// Sets the time from which workers must search the account's history, if the newer period that Apple reports may
-    /// follow a missed period.
+    /// If a period may be missing before the newer period that Apple reports, sets the time from which workers must
+    /// search the account's history.
     mutating func noteMissed(before began: Timestamp, toldAt: Timestamp, _ search: MissedPeriodSearch) {
         switch search {
         case .never: return
-        // The newer period has begun, so a missed period is over. Apple may report a renewal up to a day before the
-        // renewal begins.
+        // If the newer period has begun, a missed period before it is over. If not, a missed period may still run:
+        // Apple may report a renewal up to a day before the renewal begins.
         case .whileItRuns where began <= toldAt: return
         case .whileItRuns, .always: break
         }
@@ -40,8 +40,8 @@ extension Subscription {
         check.historySince = min(check.historySince ?? told.periodBeganAt, told.periodBeganAt)
     }
 
-    /// Sets the time from which workers must ask Apple for periods, because the source of the newer period does not
-    /// grant the newer period.
+    /// Sets the time from which workers must ask Apple for periods, because the source that reported the newer period
+    /// does not grant it.
     mutating func notePeriods(to began: Timestamp) {
         guard began > told.periodBeganAt else { return }
         check.periodsSince = min(check.periodsSince ?? told.periodBeganAt, told.periodBeganAt)

@@ -2,12 +2,11 @@ import Encodings
 import NamesAndTimes
 
 extension OutcomeEvent {
-    /// Returns the id of a subscription's event. Each revision has one id.
+    /// Returns the id of the event of one revision of a subscription.
     public static func eventID(subscription original: StoreTransactionID, revision: Int32) -> NameBasedUUID {
         NameBasedUUID("subscription event", Kind.subscriptionChanged.rawValue, original.text, String(revision))
     }
 
-    /// Makes the event of a subscription's change.
     public static func subscriptionChanged(_ subscription: Subscription, at now: Timestamp) -> OutcomeEvent {
         let kind = Kind.subscriptionChanged
         let original = subscription.originalTransactionID

@@ -1,7 +1,7 @@
 extension PendingDecision {
     /// Returns whether the decision deals with the period of a fact, so that the worker need not ask Apple about the
-    /// period. This is so if the period is granted, held, over or refunded. If the rules refuse the period to this
-    /// player for another reason, the period's owner may have paid for the period.
+    /// period. Returns true if the period is granted, held, over or refunded. Returns false if the rules refuse the
+    /// period to this player for another reason, because the period's owner may have paid for it.
     /// - Parameter outcomes: the outcomes of the decision's purchases.
     public func bringsPeriod(of fact: SubscriptionFact, by outcomes: [TransactionOutcome]) -> Bool {
         // An announced purchase's decision is about the announced period itself.
@@ -11,7 +11,8 @@ extension PendingDecision {
             guard transactions.contains(outcome.transactionID) else { return false }
             switch outcome.outcome {
             case .granted, .alreadyGranted: return true
-            // A hold for a dispute is for the submission's player, not for the owner.
+            // A dispute holds the period for the submission's player. The owner still has no grant and no hold of the
+            // period.
             case .held: return outcome.reason != .ownershipDisputed
             case .rejected: return outcome.reason == .subscriptionExpired || outcome.reason == .cancelled
             }

@@ -10,8 +10,8 @@ public struct CheckSchedule: Sendable, Equatable {
     var longestDistance: Int64
     /// The milliseconds after a period's end in which workers check the subscription.
     var longest: Int64
-    /// The most milliseconds between one period's end and the next period's beginning at which no missed period can be
-    /// in between.
+    /// If a newer period begins at most these milliseconds before or after the known period's end, no period can be
+    /// missing in between.
     var punctuality: Int64
 
     private static let minute: Int64 = 60_000
@@ -77,8 +77,8 @@ extension Subscription {
         }
     }
 
-    /// Returns the time of the next search for missed periods. This is now, or after a growing distance if a check did
-    /// not complete the search. Returns nil if workers no longer search.
+    /// Returns the time of the next search for missed periods. If a check did not complete the search, the time lies at
+    /// a growing distance from now; otherwise it is now. Returns nil if workers no longer search.
     private func nextSearch(isCheck: Bool, at now: Timestamp, jitter: Double) -> Timestamp? {
         guard isCheck else { return now }
         let schedule = CheckSchedule.of(environment)

@@ -2,9 +2,10 @@ import NamesAndTimes
 
 /// A player's subscription as Apple last described it, and the time of the next check.
 ///
-/// The order and the number of deliveries of Apple's facts do not change the resulting subscription. A fact about a
+/// Apple's facts may arrive in any order, and more than once: the resulting subscription is the same. A fact about a
 /// later period takes precedence over a fact about an earlier period. Within a period, Apple's later fact takes
-/// precedence. The facts about the renewal have times of their own.
+/// precedence. For `willRenew` and `renewalProductID`, Apple's later fact takes precedence, whichever period it is
+/// about.
 public struct Subscription: Sendable, Equatable {
     public let originalTransactionID: StoreTransactionID
     public let bundleID: BundleID
@@ -12,7 +13,7 @@ public struct Subscription: Sendable, Equatable {
     public var player: PlayerID
     public private(set) var productID: ProductID
     public private(set) var subscriptionGroupID: String?
-    /// The state. Only Apple's facts change the state. Every change is possible.
+    /// The state. Only Apple's facts change it. Any state may follow any other state.
     public private(set) var state: SubscriptionState
     public private(set) var expiresAt: Timestamp?
     public private(set) var graceExpiresAt: Timestamp?
@@ -52,8 +53,9 @@ public struct Subscription: Sendable, Equatable {
         /// The time from which workers must search the account's history for missed periods; nil if no period is
         /// missing, or if a worker has read the history to its end.
         public var historySince: Timestamp?
-        /// The time from which workers must ask Apple for periods, because the source of a newer period did not grant
-        /// that period. This is the beginning of the period before the newer period. nil if workers need not ask.
+        /// The time from which workers must ask Apple for periods, because a source reported a period and did not grant
+        /// it. This time is the beginning of the period that was known before, or of the reported period if none was
+        /// known. nil if workers need not ask.
         public var periodsSince: Timestamp?
 
         public init(
@@ -66,7 +68,6 @@ public struct Subscription: Sendable, Equatable {
         }
     }
 
-    /// Makes the subscription from its stored form.
     public init(stored fact: SubscriptionFact, player: PlayerID, revision: Int32, told: Told, check: Check) {
         originalTransactionID = fact.originalTransactionID
         bundleID = fact.bundleID
@@ -86,8 +87,8 @@ public struct Subscription: Sendable, Equatable {
 
     /// Makes the subscription from the first fact about it.
     /// - Parameters:
-    ///   - revision: the first revision. The revision must be above every revision that workers may have published from
-    ///     a state that the database lost.
+    ///   - revision: the first revision. If the database lost rows, this revision must be above every revision that
+    ///     workers may have published before.
     ///   - bringsPeriod: true if the source of the fact has granted the period, or will grant it.
     public init(_ fact: SubscriptionFact, player: PlayerID, revision: Int32 = 1, bringsPeriod: Bool = true) {
         self.init(

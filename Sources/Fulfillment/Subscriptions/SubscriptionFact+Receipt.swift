@@ -17,8 +17,8 @@ extension SubscriptionFact {
         // The periods are in purchase order, so the last period is the newest.
         let newest = Dictionary(periods.map { ($0.originalTransactionID, $0) }, uniquingKeysWith: { $1 })
         return newest.values.sorted { $0.originalTransactionID < $1.originalTransactionID }.map { period in
-            // Apple may have reversed a refund since it signed the purchase or sent the answer. So a refund counts at
-            // its own time, as in `RefundWord`.
+            // Apple may have reversed a refund since it signed the purchase or sent the answer. So the fact of a refund
+            // gets the refund's own time, as in `RefundWord`.
             let toldAt = receipt.answeredAt ?? period.cancelledAt.map { min($0, now) } ?? now
             let renewal = receipt.renewals.first { $0.originalTransactionID == period.originalTransactionID }
             var fact = SubscriptionFact(
@@ -78,7 +78,8 @@ public struct ToldSubscriptions: Sendable, Equatable {
         under app: AppPolicy, now: Timestamp
     ) {
         guard app.followsRenewals, let evidence else { return }
-        // A period looks expired by its own times even if `others` says that the subscription is in its grace period.
+        // `others` may say that a subscription is in its grace period, although its period looks expired by its own
+        // times. So a fact that describes only one period gives way to `others`.
         let described = Set(others.lazy.map(\.originalTransactionID))
         facts =
             SubscriptionFact.all(in: evidence, under: app, now: now).filter {

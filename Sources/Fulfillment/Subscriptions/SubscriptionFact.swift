@@ -22,7 +22,7 @@ public enum SubscriptionState: String, Sendable, CaseIterable {
     }
 }
 
-/// The facts about a subscription from one answer of Apple's, or from one signed part.
+/// The facts about a subscription in one answer of Apple's, or in one piece of data that Apple signed.
 public struct SubscriptionFact: Sendable, Equatable {
     public let originalTransactionID: StoreTransactionID
     public let bundleID: BundleID

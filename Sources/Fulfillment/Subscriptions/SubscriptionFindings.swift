@@ -5,7 +5,7 @@ public struct SubscriptionFindings: Sendable, Equatable {
     public private(set) var facts: [SubscriptionFact] = []
     /// The paid periods, granted or not.
     public private(set) var periods: [AnnouncedPurchase] = []
-    /// The refunded older periods, and other refunded purchases, in Apple's answers. Their refunds revoke grants in
+    /// The older periods and the other purchases that Apple's answers show as refunded. Their refunds revoke grants in
     /// force.
     public private(set) var shown: [NotifiedTransaction] = []
     /// The periods in Apple's answers that Apple revoked or refunded.

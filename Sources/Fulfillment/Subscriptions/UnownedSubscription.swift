@@ -7,10 +7,9 @@ public struct UnownedSubscription: Sendable, Equatable {
     /// The facts in the form of a subscription, whose player, revision and check are meaningless.
     public private(set) var subscription: Subscription
 
-    /// Makes the unowned subscription from its stored form.
     public init(stored subscription: Subscription) { self.subscription = subscription }
 
-    /// Makes the unowned subscription from a fact. Returns nil if the grant of the period will give this fact anyway.
+    /// Returns nil if the grant of the period will give the whole fact anyway.
     public init?(_ fact: SubscriptionFact) {
         guard !fact.isOfPeriodOnly || fact.willRenew != nil || fact.renewalProductID != nil else { return nil }
         subscription = Subscription(fact, player: Self.nobody)

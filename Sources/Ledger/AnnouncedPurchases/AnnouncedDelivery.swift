@@ -64,8 +64,8 @@ struct AnnouncedDelivery: Sendable {
         }
         let rows = bundles.map { ClaimRow(original: $0, player: nil, bundleID: $1, grantedTransaction: nil) }
             .sorted { $0.original < $1.original }
-        // A claim that is inserted here has no owner. An announcement inserts the claim of its original, but rows of
-        // older versions may lack it. No announcement inserts the claim of its period.
+        // Inserts missing claims, without an owner. The claim of a period may be missing, because an announcement
+        // inserts only the claim of the original. An older version may not have inserted that claim either.
         let fresh = try InsertClaims.run(rows, in: session)
         return try LockClaims.run(all.union(bundles.keys).subtracting(fresh).sorted(), in: session)
     }
@@ -90,8 +90,8 @@ struct AnnouncedDelivery: Sendable {
         var owners = open.map { one in
             let id = one.purchase.purchase.transactionID
             let claim = claims[one.purchase.purchase.originalTransactionID]
-            // If the database lost this period's grant, the period still belongs to that grant's player. The
-            // subscription may belong to another player now.
+            // If the period's claim names this transaction, the database lost its grant, and the period still belongs
+            // to the claim's player. The subscription may belong to another player now.
             let period = one.purchase.period(catalog).flatMap { claims[$0] }.flatMap { $0.names(id) ? $0 : nil }
             var ownership = AnnouncedOwnership(owner: period?.player ?? claim?.player)
             ownership.isPublished = claim?.names(id) ?? false
@@ -141,7 +141,7 @@ struct AnnouncedDelivery: Sendable {
         return (batch.slots.map { settled.settlements[$0] }, settled.subscriptions)
     }
 
-    /// Leaves out the outcomes of renewals whose owner became known by this batch, because its grants made these
+    /// Leaves out the outcomes of renewals whose owner became known by a grant of this batch. That grant has made these
     /// renewals due again. Keeps refusals.
     private func withoutOwned(
         _ outcomes: [AnnouncedOutcome], by settlements: [Settlement]

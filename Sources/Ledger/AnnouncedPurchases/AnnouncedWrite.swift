@@ -3,7 +3,6 @@ import NamesAndTimes
 import PlantedFaults
 import Postgres
 
-/// Writes announced purchases to the database.
 enum AnnouncedWrite {
     private static let entering = LedgerSQL.statement(PackageResources.insert_announced_purchases_sql)
 

@@ -20,10 +20,9 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     public static let maximumOfUnknownApps = 100_000
     /// The number of workers' deaths in isolation after which a purchase is set aside.
     static let deathsOfPoison: Int32 = 3
-    /// The seconds until the next try of a purchase whose delivery met a row that its queries had not found, or failed
-    /// for an unknown reason.
+    /// The seconds until the next try of a purchase after `Undone`, or after an error of an unknown kind.
     private static let retrySeconds = 60.0
-    /// The farthest due time that a writer sets, in seconds from now.
+    /// The latest due time that a writer sets, in seconds from now.
     private static let farthestDueSeconds = 600.0
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_announced_purchases_sql)
@@ -55,7 +54,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
 
     public func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement] {
         try await pool.run { [leaseSeconds, waitSeconds, mending] session in
-            // Each query for due rows writes these times first, because a restored database may have lost them.
+            // A worker first stores since when each app grants missed purchases, because a restored database may lack
+            // this.
             try MissedPurchaseGrants.keep(
                 catalog.appsGrantingMissedPurchases, since: catalog.version, in: session)
             try mending.mendNowAndThen(in: session)
@@ -165,8 +165,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         do {
             return try await pool.run { try delivery.run(in: $0) }
         } catch {
-            // One purchase may be at fault: the database refuses its data, it meets an unknown grant, or it fails for a
-            // reason of its own. So each purchase gets an SQL transaction of its own, and delays no other purchase.
+            // One purchase may be at fault, for example because the database refuses its data. So each purchase gets an
+            // SQL transaction of its own, and delays no other purchase.
             guard Self.mayBeOfOne(error) else { throw error }
             if leased.count == 1 { return try await setAside(leased[0], for: error, under: catalog) }
         }
@@ -194,9 +194,9 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         }
     }
 
-    /// Marks the purchase as unclaimed if the database refuses its data. After `Undone`, or an error of an unknown
-    /// kind, sets a later due time, and throws an error of an unknown kind. Returns nothing if the lease is over, or if
-    /// the purchase was claimed meanwhile.
+    /// If the database refuses the purchase's data, marks the purchase as unclaimed and returns this outcome. Returns
+    /// an empty list if the lease is over, or if the purchase was claimed meanwhile. After `Undone`, sets a later due
+    /// time and returns an empty list. After an error of an unknown kind, sets a later due time and throws the error.
     func setAside(
         _ one: LeasedAnnouncement, for error: any Error, under catalog: Catalog
     ) async throws -> [AnnouncedOutcome] {
@@ -239,7 +239,6 @@ extension SetAsidePurchase {
     }
 }
 
-/// Writes the rows of announced purchases.
 enum UpdateAnnounced {
     struct Row: Sendable {
         let transaction: StoreTransactionID

@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Writes refunds of announced purchases if Apple's answer for another proof shows these refunds. receiptd stores such
-/// a refund only in the evidence of its purchase, so receiptd may miss that Apple reversed the refund later.
+/// Stores the refunds of announced purchases that Apple's answer for another proof shows. receiptd stores such a refund
+/// only in the purchase's evidence, and so may not notice that Apple reversed it later.
 enum ShownRefunds {
     private static let locking = LedgerSQL.statement(PackageResources.lock_shown_announced_purchases_sql)
     private static let updating = LedgerSQL.statement(PackageResources.update_shown_announced_purchases_sql)

@@ -18,7 +18,8 @@ struct DecisionBatch: Sendable {
 
     let decisions: [PendingDecision]
     let keys: [OutcomeKey]
-    /// The index in `decisions` of each given decision. A record can be in flight twice.
+    /// The index in `decisions` of each given decision. Two given decisions have the same index if one record was in
+    /// flight twice.
     let slots: [Int]
     /// The claims to insert if the rules' verdicts stand: for each original transaction and each period, the claim of
     /// its first granted or held purchase. Sorted by id.
@@ -83,7 +84,7 @@ struct DecisionBatch: Sendable {
                 // A purchase with an unreadable id or product is only listed in the answer, and claims nothing.
                 if judged[index].verdict == .reject(.malformedReceipt) { continue }
                 originals.insert(original)
-                // A restored copy has its own claim if its grant was published and the database lost it.
+                // A restored copy has a claim of its own if the database lost its published grant.
                 if decision.isDecidedAgain, judged[index].isCopy { originals.insert(purchase.transactionID) }
                 if let previous = judged[index].purchase.previousOriginalTransactionID {
                     originals.insert(previous)
@@ -113,8 +114,8 @@ struct DecisionBatch: Sendable {
 }
 
 extension DecisionBatch {
-    /// `claims`, and a claim without an owner for each subscription with a rejected purchase. The grant of the period
-    /// may show that subscription's owner.
+    /// `claims`, and claims without an owner for the subscriptions whose purchases the rules reject. If the same period
+    /// is granted, that grant may show the subscription's owner.
     var claimsOfAll: [ClaimRow] {
         var rows = Dictionary(claims.map { ($0.original, $0) }, uniquingKeysWith: { first, _ in first })
         for decision in decisions {
@@ -131,7 +132,7 @@ extension DecisionBatch {
 }
 
 extension ClaimRow {
-    /// Returns nil if the rules reject the purchase, which then claims nothing.
+    /// Returns nil if the rules reject the purchase, because a rejected purchase claims nothing.
     /// - Parameter period: the claim of the purchase's period; nil for the claim of its original transaction.
     fileprivate init?(_ judged: JudgedPurchase, of decision: PendingDecision, period: StoreTransactionID? = nil) {
         let isGrant: Bool

@@ -18,8 +18,8 @@ extension DecisionBatchWrite {
                 OutcomeRow(
                     key: batch.keys[index], decision: decision,
                     granted: all.filter { $0.kind == .granted }.map(\.subject), answer: settlement.answer?.value))
-            // The event of an earlier grant was published, or its outbox row still exists. But an operator's command
-            // publishes nothing itself, so the outbox needs all events of its decision.
+            // The event of an earlier grant needs no outbox row, because it was published or still has its row. But the
+            // events of an operator's command all need a row, because only workers publish them.
             let reissued =
                 decision.isRefusedByOperator ? [] : Set(settlement.reissued.map(\.eventID))
             for event in all where !reissued.contains(event.eventID) && decision.publishes(event) {

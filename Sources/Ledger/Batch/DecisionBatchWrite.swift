@@ -57,7 +57,8 @@ struct DecisionBatchWrite: Sendable {
         let settlements: [Settlement]
         let view: LedgerView
         let constantTokens: [BundleID]
-        /// The refunds of grants in force that Apple's answers show, for each decision of `batch.decisions`.
+        /// For each decision of `batch.decisions`, the refunds that Apple's answers show and whose grants are still in
+        /// force.
         let shown: [[RefundNotice]]
         /// The subscriptions' events, by the index of the decision that caused them. They are in the outbox.
         let subscriptions: [Int: [OutcomeEvent]]
@@ -173,16 +174,17 @@ struct DecisionBatchWrite: Sendable {
             throw Undone.unknownGrant
         }
         var wanted = Set(view.claims.values.compactMap(\.grantedTransaction))
-        // A refund inserts the claim of its original, even before the grant.
+        // A stored refund always has the claim of its original, even before the grant. So a purchase with a new claim
+        // has no refund.
         var refundable: Set<StoreTransactionID> = []
         for purchase in batch.purchases
         where lookUp == .everything || !fresh.contains(purchase.originalTransactionID) {
             wanted.insert(purchase.transactionID)
-            // A restored copy is not granted if its original is.
+            // The original's grant matters too, because a restored copy is not granted beside its original.
             if purchase.period == nil { wanted.insert(purchase.originalTransactionID) }
             refundable.formUnion([purchase.transactionID, purchase.originalTransactionID])
         }
-        // A refund of a period has the period's claim, even before the grant.
+        // A stored refund of a period always has the period's claim too.
         let claimedPeriods = Set(batch.purchases.compactMap(\.period)).filter {
             lookUp == .everything || !fresh.contains($0)
         }
@@ -220,9 +222,9 @@ struct DecisionBatchWrite: Sendable {
         }
         for (original, claim) in after where !fresh.contains(original) {
             guard let known = before[original] else {
-                // The settlement found the owner of a rejected copy's subscription, for which this batch inserted no
-                // claim. A second try with `.everything` inserts the claim. If the claim is missing in that try too,
-                // the purchase has an unreadable id or product.
+                // The settlement found the owner of a rejected copy's subscription, but this batch has inserted no
+                // claim for that subscription. A second try with `.everything` inserts the claim. If the claim is
+                // missing in that try too, the purchase has an unreadable id or product.
                 if claim.player != nil, lookUp != .everything { throw Undone.unknownGrant }
                 continue
             }
@@ -232,8 +234,8 @@ struct DecisionBatchWrite: Sendable {
         try ChangeClaims.run(update: changed, delete: unused, in: session)
     }
 
-    /// Revokes grants in force whose refunds Apple's answers show, as Apple's notifications would. Returns each event
-    /// with the index of its decision.
+    /// Revokes grants whose refunds Apple's answers show, as if Apple's notifications had reported these refunds.
+    /// Returns each event with the index of its decision.
     /// - Parameter shown: the refunds of each decision.
     private func revoke(
         _ shown: [[RefundNotice]], claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession

@@ -20,8 +20,8 @@ enum FailureCause: Equatable {
         }
     }
 
-    /// True if waiting does not help an entry that fails in this way while other groups are committed. False for a long
-    /// lock, a lack of resources, and a missing right or table: once an operator corrects these, the entry succeeds.
+    /// True if an entry that fails in this way while other groups are committed will fail again. False for a long lock,
+    /// a lack of resources, and a missing right or table, because the entry succeeds when these end.
     var isOfData: Bool {
         switch self {
         case .unknownGrant, .decidedBefore: true

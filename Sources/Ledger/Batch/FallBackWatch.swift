@@ -5,7 +5,8 @@ import Postgres
 import Synchronization
 
 /// Notices before a decision that the database lost commits of this process, or that another database answers. A
-/// database that falls back to an earlier state ends all its connections. So the watch checks each new connection.
+/// database that falls back to an earlier state ends all its connections first. So it is enough to check each new
+/// connection.
 public final class FallBackWatch: Sendable {
     struct FellBack: Error {
         /// The history of the database that answers now; nil if it was not read.
@@ -28,8 +29,8 @@ public final class FallBackWatch: Sendable {
         var tell: @Sendable () -> Void = {}
     }
 
-    /// The age at which the last commit proves nothing any more. The rows of decisions are deleted after some days, and
-    /// when their player is erased.
+    /// The age at which the watch no longer looks for the last commit's row. receiptd itself deletes such rows after
+    /// some days.
     private static let memory = Duration.seconds(86_400)
     private static let findingNotice = LedgerSQL.statement(PackageResources.find_notifications_sql)
 
@@ -103,8 +104,8 @@ public final class FallBackWatch: Sendable {
     }
 
     /// Allows decisions again, because the losses of the first `count` fall backs are known. Does nothing if the
-    /// database fell back again since. A takeover without a fall back also calls this function. Then `last` must stay,
-    /// because it shows the next fall back.
+    /// database fell back again since. Also does nothing if there was no fall back: `last` must stay, because it shows
+    /// the next one.
     func reopen(after count: Int) {
         state.withLock { state in
             if state.count == count, !state.isOpen { (state.last, state.isOpen) = (nil, true) }

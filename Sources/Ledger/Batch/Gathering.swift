@@ -6,8 +6,8 @@ struct Gathering {
     /// The seconds over which the rate is averaged. They are few, so that a burst or a pause counts soon.
     private static let memory = 0.5
 
-    /// The delay for each submission of a busy batch. Such batches form where decisions wait anyway. If a batch is
-    /// twice as large, it costs the database a sixth less.
+    /// The delay for each submission of a busy batch, while decisions wait anyway. Each submission of a batch costs the
+    /// database a sixth less if the batch is twice as large.
     private static let busyDelayPerSubmission = Duration.microseconds(200)
 
     /// The number of further decisions for which a writer waits after a small batch. Each of these decisions waits for
@@ -46,7 +46,7 @@ struct Gathering {
         perSecond = perSecond * exp(-elapsed / Self.memory) + Double(count) / Self.memory
         if count >= busyGroup { return min(longestDelay, max(busyDelay, Self.busyDelayPerSubmission * count)) }
         let delay = min(longestDelay, bound ?? longestDelay, .seconds(Self.enough / perSecond)) * share
-        // The wait is useless if probably no decision comes meanwhile.
+        // If less than one decision is expected during the delay, the writer does not wait.
         return perSecond * delay.inSeconds >= 1 ? delay : .zero
     }
 }

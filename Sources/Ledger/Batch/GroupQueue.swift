@@ -1,8 +1,8 @@
 import Fulfillment
 import Synchronization
 
-/// A queue of many callers' requests, which a writer (a taker) takes in groups. Whenever a taker comes back, it takes
-/// all ready requests. So groups grow with the load, and no request waits for a timer.
+/// A queue of many callers' requests. Takers, such as writers, take them in groups. Whenever a taker comes back, it
+/// takes all ready requests, up to its limits. So groups grow with the load, and no request waits for a timer.
 final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
     /// A class, because a request is large, and would otherwise be copied several times.
     final class Entry: Sendable {
@@ -100,8 +100,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         return group
     }
 
-    /// Adds requests. A request may be new, or may come from another queue whose taker could not answer it. If the
-    /// queue is closed, the requests fail.
+    /// Adds requests, which may be new, or may come from another queue whose taker could not answer them. If the queue
+    /// is closed, the requests fail.
     func add(_ entries: [Entry]) {
         typealias Sleeper = CheckedContinuation<Void, Never>
         let (isClosed, idle, watch) = state.withLock { state -> (Bool, Sleeper?, Sleeper?) in

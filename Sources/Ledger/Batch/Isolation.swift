@@ -8,12 +8,12 @@ struct Isolation<Entry> {
     struct Group {
         fileprivate(set) var entries: [Entry]
         var lookUp = DecisionBatchWrite.LookUp.underOldClaims
-        /// True for a half of a failed group. Its next failure halves it again.
+        /// True for a half of a failed group. The half is halved again at its first failure.
         fileprivate var isPart = false
         fileprivate var readyAt: Instant?
         fileprivate var failures = 0
         fileprivate var lastCause: FailureCause?
-        /// The number of SQL transactions that the ledger had committed at the last failure as a single entry; nil
+        /// How many SQL transactions the ledger had committed when this group last failed with a single entry; nil
         /// before such a failure.
         fileprivate var commits: Int?
         /// The number of failures with commits of other groups in between.
@@ -41,7 +41,7 @@ struct Isolation<Entry> {
     /// The longest delay of a single failing entry, in seconds. It is long, because each try may cost other entries a
     /// time-out.
     static var longestDelayOfOne: Double { 30 }
-    /// The most other groups in a row that go before a ready part of a failed batch.
+    /// A ready part of a failed batch gets its turn after at most this many other groups.
     static var mostBeforePart: Int { 4 }
 
     private var groups: [Group]
@@ -93,7 +93,7 @@ struct Isolation<Entry> {
 
     /// Halves a group in which the data of one entry is certainly at fault. Puts both halves first.
     mutating func halve(_ group: Group) {
-        // The halves keep the group's `isPart`, because the valid entries are stored within moments.
+        // The halves of a whole batch do not count as parts, because the valid entries are stored within moments.
         groups.insert(
             contentsOf: group.halves.map { half in
                 var half = half
@@ -117,7 +117,7 @@ struct Isolation<Entry> {
             groups.append(contentsOf: group.halves)
             return .goOn
         }
-        // The other entries need not wait for an entry that fails by itself.
+        // From now on, other entries go before an entry that fails by itself.
         if isSingle, cause.mayBeOfOne, group.failures >= Self.failuresBeforeHalving { group.isPart = true }
         let longest = isSingle && group.isPart ? Self.longestDelayOfOne : Self.longestDelay
         let delay = min(longest, Self.shortestDelay * Double(1 << min(group.failures - 1, 20)))

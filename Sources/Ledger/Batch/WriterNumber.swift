@@ -1,4 +1,5 @@
-/// The number of a writer's rows in `partition_progress`, so that two writers never wait for each other's rows.
+/// The writer's number in `partition_progress`. Each writer has rows of its own, so two writers never wait for each
+/// other's rows.
 ///
 /// A writer that left a hanging session behind takes another number, because that session may lock the old number's
 /// rows.

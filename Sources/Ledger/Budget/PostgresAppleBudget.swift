@@ -3,16 +3,17 @@ import NamesAndTimes
 import Postgres
 
 /// The request budget that all replicas share: one row for each app, endpoint and environment, by PostgreSQL's clock.
+/// Every function throws a `PostgresError`.
 ///
 /// The budget needs a pool of its own, so that a lease of requests never waits for a batch of decisions.
 public struct PostgresAppleBudget: AppleBudget {
-    /// The seconds by which leases may reach into the future. With a longer reach, a new replica would have to wait for
-    /// the leases of all other replicas.
+    /// How many seconds ahead replicas may lease. A new replica waits until the leases of all others are over, so the
+    /// time is short.
     static let reachSeconds = 1.0
     /// The longest pause of all requests, in seconds, whatever Apple or a clock says.
     static let longestHoldSeconds = 3600.0
-    /// The seconds by which a stored time may exceed the farthest regular time. A later time was written before the
-    /// clock was set back.
+    /// The seconds by which a stored time may exceed the latest regular time. If it exceeds it by more, it was written
+    /// before the clock was set back.
     private static let clockToleranceSeconds = 5.0
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_apple_budget_sql)
@@ -25,7 +26,6 @@ public struct PostgresAppleBudget: AppleBudget {
         self.pool = pool
     }
 
-    /// Throws a `PostgresError`.
     public func lease(_ requests: Int, for scope: AppleScope, perSecond: Double) async throws -> BudgetLease? {
         let lasts = Double(requests) / perSecond
         let strange = Self.reachSeconds + 2 * lasts + Self.clockToleranceSeconds
@@ -37,7 +37,6 @@ public struct PostgresAppleBudget: AppleBudget {
         }
     }
 
-    /// Throws a `PostgresError`.
     public func hold(_ scope: AppleScope, seconds: Double) async throws {
         let parameters =
             Self.key(scope) + [
@@ -47,7 +46,6 @@ public struct PostgresAppleBudget: AppleBudget {
         try await pool.run { session in _ = try session.execute(Self.holding, parameters) }
     }
 
-    /// Throws a `PostgresError`.
     public func holds() async throws -> [AppleScope: Double] {
         try await pool.run { session in
             let rows = try session.execute(

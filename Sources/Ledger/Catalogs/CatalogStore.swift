@@ -37,8 +37,9 @@ public struct CatalogStore: Sendable {
     /// latest version stays.
     /// - Parameters:
     ///   - apps: the apps that grant missed purchases from now on, or since an earlier document.
-    ///   - check: looks at the catalog that the document replaces, nil before the first import. No other import comes
-    ///     between. If `check` throws, the catalog stays, and this function throws its error.
+    ///   - check: called with the catalog that the document replaces; nil before the first import. No other import
+    ///     comes between this call and the import. If `check` throws, the catalog stays, and this function throws the
+    ///     same error.
     public func importDocument(
         _ document: String, granting apps: [BundleID],
         check: @escaping @Sendable (_ replaced: Stored?) throws -> Void = { _ in }
@@ -50,7 +51,8 @@ public struct CatalogStore: Sendable {
                 let latest = try Self.latestVersion(in: session)
                 try check(try latest.flatMap { try Self.load(version: $0, in: session) })
                 let version = try Self.enter(document, digest: digest, in: session)
-                // The import writes these times itself, because the catalog may be replaced before a worker reads it.
+                // The import stores the apps' times itself, because another catalog may replace this one before a
+                // worker reads it.
                 try MissedPurchaseGrants.keep(apps.sorted(), since: version, in: session)
                 return version
             }

@@ -4,7 +4,7 @@ import PlantedFaults
 import Postgres
 
 /// One consumer group's checkpoints in PostgreSQL. A standby that has a checkpoint also has every decision that was
-/// committed before it.
+/// committed before this checkpoint. Every function throws a `PostgresError`.
 public final class PostgresCheckpoints: OffsetCheckpoints {
     private static let reading = LedgerSQL.statement(PackageResources.find_offset_checkpoints_sql)
     private static let adopting = LedgerSQL.statement(PackageResources.adopt_durable_offsets_sql)
@@ -30,7 +30,6 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
         self.group = group
     }
 
-    /// Throws a `PostgresError`.
     public func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints {
         try await pool.run { [self] session in
             let history = try DatabaseHistory.read(in: session)
@@ -47,7 +46,6 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
         }
     }
 
-    /// Throws a `PostgresError`.
     public func keepDecidedAgain(_ ends: [Int32: Int64], topic: String, since: Timestamp?) async throws {
         let partitions = ends.keys.sorted()
         try await pool.run { [group] session in
@@ -61,7 +59,6 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
         }
     }
 
-    /// Throws a `PostgresError`.
     public func lostClaims() async throws -> LostClaims? {
         try await pool.run { [group] session in
             let rows = try session.execute(Self.findingLostClaims, [.text(group)])
@@ -74,7 +71,6 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
         }
     }
 
-    /// Throws a `PostgresError`.
     public func entered(_ claims: LostClaims) async throws {
         try await pool.run { [group] session in
             _ = try session.execute(
@@ -86,7 +82,6 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
         }
     }
 
-    /// Throws a `PostgresError`.
     public func write(
         _ writes: [Int32: CheckpointWrite], topic: String, in required: DatabaseHistory?
     ) async throws -> CheckpointResult {
@@ -150,7 +145,6 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
         try Self.checkpoints(try session.execute(Self.locking, [.text(group), .text(topic), .int4Array(partitions)]))
     }
 
-    /// Throws a `PostgresError`.
     public func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64] {
         try await pool.run { [group] session in
             let rows = try session.execute(

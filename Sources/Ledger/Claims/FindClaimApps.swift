@@ -12,8 +12,8 @@ enum FindClaimApps {
         let app: StoreApp
     }
 
-    /// Adds to the view which of these apps have a grant, a hold or a subscription under a continued subscription. The
-    /// claims must be locked. If none of these claims has an owner, there is no round trip.
+    /// Adds to the view which of the continued subscriptions have a grant, a hold or a row in `subscriptions` in the
+    /// given app. The claims must be locked. If none of these claims has an owner, there is no round trip.
     static func run(
         _ following: Set<Following>, into view: inout LedgerView, in session: PostgresSession
     ) throws {

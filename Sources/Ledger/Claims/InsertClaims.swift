@@ -2,7 +2,6 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// A row for the table of claims.
 struct ClaimRow: Sendable, Equatable {
     let original: StoreTransactionID
     var player: PlayerID?

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Writes the claims of published events to PostgreSQL.
+/// Writes the claims of published events to PostgreSQL. Every function throws a `PostgresError`.
 public struct PostgresClaims: PublishedClaims {
     private static let inserting = LedgerSQL.statement(PackageResources.insert_published_claims_sql)
 
@@ -13,7 +13,6 @@ public struct PostgresClaims: PublishedClaims {
 
     public init(pool: PostgresPool) { self.pool = pool }
 
-    /// Throws a `PostgresError`.
     public func enter(_ claims: [PublishedClaim], noticedAt: Timestamp) async throws {
         guard !claims.isEmpty else { return }
         try await pool.run { session in
@@ -29,7 +28,6 @@ public struct PostgresClaims: PublishedClaims {
         }
     }
 
-    /// Throws a `PostgresError`.
     public func countLacking(_ published: [PublishedRevision]) async throws -> Int {
         guard !published.isEmpty else { return 0 }
         return try await pool.run { session in
@@ -43,7 +41,6 @@ public struct PostgresClaims: PublishedClaims {
         }
     }
 
-    /// Throws a `PostgresError`.
     public func makeDue(lacking published: [PublishedRevision]) async throws -> Int {
         guard !published.isEmpty else { return 0 }
         return try await pool.run { session in

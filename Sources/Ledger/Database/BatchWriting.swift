@@ -6,7 +6,7 @@ enum BatchWriting {
     /// Throws a `PostgresError`.
     /// - Parameters:
     ///   - refused: the value for a row whose data PostgreSQL refuses.
-    ///   - write: runs one SQL transaction, and returns its values.
+    ///   - write: runs one SQL transaction, and returns one value for each row.
     static func run<Row, Value>(
         _ rows: [Row], refused: Value, write: ([Row]) async throws -> Durable<[Value]>
     ) async throws -> Durable<[Value]> {

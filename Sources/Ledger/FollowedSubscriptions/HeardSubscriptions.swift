@@ -8,12 +8,12 @@ struct HeardSubscriptions {
     private var subscriptions: [StoreTransactionID: Subscription]
     private var checked: Set<StoreTransactionID> = []
     private var touched: Set<StoreTransactionID> = []
-    /// Subscriptions that have had no event since a fall back of the database. Before the fall back, a worker may have
-    /// published another state of them, which the database lost.
+    /// Subscriptions without an event since a fall back of the database. Before the fall back, a worker may have
+    /// published another state, which the database lost.
     private var fromBeforeFall: Set<StoreTransactionID>
     /// The earlier facts about subscriptions that had no owner then, or whose app did not follow renewals then.
     var unowned: [StoreTransactionID: UnownedSubscription] = [:]
-    /// The first revision of each new subscription that does not start with 1.
+    /// The first revisions of those new subscriptions that do not start with 1.
     var firstRevisions: [StoreTransactionID: Int32] = [:]
     /// The events, each with the index of the fact that caused it.
     private(set) var events: [(event: OutcomeEvent, source: SubscriptionWrite.Source, place: Int)] = []
@@ -36,14 +36,14 @@ struct HeardSubscriptions {
             subscription.player = told.owner
             let kept = unowned.removeValue(forKey: original)
             hearing = subscription.hear(told.fact, after: kept, told.search, bringsPeriod: told.bringsPeriod)
-            // A confirmed subscription needs no check, so no later check would publish its state again. So this fact
-            // publishes the state.
+            // After a fall back, the first check publishes the state again. If a fact confirms the state, no check
+            // follows, so this fact publishes the state.
             if isCheck || hearing == .confirmed, hearing != .changed, fromBeforeFall.contains(original) {
                 subscription.tellAnew(above: known.revision)
                 hearing = .changed
             }
-            // The check may have begun before the kept facts came. Then its answer must not end the search for their
-            // period.
+            // The check may have begun before the kept facts came. Then the check's answer may lack their period, and
+            // must not end the search for that period.
             if let check = told.check { goesOn = subscription.end(check, before: known.hearing(kept)) }
         } else {
             subscription = Subscription(

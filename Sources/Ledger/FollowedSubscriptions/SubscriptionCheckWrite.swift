@@ -15,7 +15,7 @@ struct SubscriptionCheckWrite: Sendable {
             let findings = check.findings
             let claims = try lockClaims(
                 with: try findings.revoked + granted(of: findings.shown, in: session), in: session)
-            // Another SQL transaction may have granted a shown purchase before the locks.
+            // Another SQL transaction may have granted a purchase before these locks, so the grants are read again.
             let revoked = try findings.revoked + granted(of: findings.shown, in: session)
             var events = try revoke(revoked, under: claims, in: session)
             try ShownRefunds.enter(findings.shown, in: session)
@@ -28,7 +28,7 @@ struct SubscriptionCheckWrite: Sendable {
                 let told = findings.facts.map { ($0.originalTransactionID, receipt) }
                 try SubscriptionWrite.keep(Dictionary(told, uniquingKeysWith: { $1 }), in: session)
             }
-            // Writing the answer has ended the lease. For a subscription without an owner nothing was written, so its
+            // To write the answer ends the lease. But the subscription has no owner, so nothing was written, and its
             // lease ends here.
             if !isOwned(claims) { try endChecks(in: session) }
             return events
@@ -50,7 +50,7 @@ struct SubscriptionCheckWrite: Sendable {
         originals.formUnion(revoked.map(\.purchase.originalTransactionID))
         originals.formUnion(revoked.compactMap(\.period))
         let sorted = originals.sorted()
-        // Apple's answer about a subscription is only about its app.
+        // All originals are of the subscription's app, because Apple's answer is about no other app.
         let fresh = try InsertClaims.run(
             sorted.map {
                 ClaimRow(original: $0, player: nil, bundleID: check.leased.bundleID, grantedTransaction: nil)
@@ -69,7 +69,8 @@ struct SubscriptionCheckWrite: Sendable {
         return shown.filter { grants[$0.purchase.transactionID].map { !$0.isRevoked } ?? false }
     }
 
-    /// Revokes grants whose refunds Apple's answer shows, as Apple's notifications would. A refund counts once.
+    /// Revokes grants whose refunds Apple's answer shows, as if Apple's notifications had reported these refunds. A
+    /// refund that was reported before changes nothing.
     private func revoke(
         _ revoked: [NotifiedTransaction], under claims: [StoreTransactionID: LedgerView.Claim],
         in session: PostgresSession

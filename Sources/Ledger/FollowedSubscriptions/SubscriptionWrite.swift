@@ -69,7 +69,7 @@ enum SubscriptionWrite {
             return Told(
                 fact: heard, owner: owner, source: .none, check: check,
                 search: catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never,
-                // The caller writes the period of a check's answer too, unless the period grants nothing.
+                // After a check, the caller writes the answer's period too, unless nothing is granted for the period.
                 bringsPeriod: check != nil || period != nil, at: now)
         }
         return try write(told, in: session).map(\.event)
@@ -118,8 +118,8 @@ enum SubscriptionWrite {
     }
 
     /// Writes facts in the SQL transaction of their source, after its grants, with their claims locked. A subscription
-    /// without a grant gets no row. The function takes two round trips, more for new subscriptions and for kept facts,
-    /// and none without facts.
+    /// without a grant gets no row. Without facts there is no round trip. Otherwise there are two, and more for new
+    /// subscriptions and for kept facts.
     /// Returns the events, each with the index of its fact in `told`.
     static func write(_ told: [Told], in session: PostgresSession) throws -> [(event: OutcomeEvent, place: Int)] {
         guard !told.isEmpty else { return [] }

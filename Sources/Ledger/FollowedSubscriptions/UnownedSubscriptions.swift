@@ -2,16 +2,16 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Apple's facts that no row in `subscriptions` has. Nothing is granted yet, or the app does not follow renewals, or
-/// the catalog lacks the app. The subscription's row takes over these facts when a worker inserts the row, or at the
+/// Apple's facts that no row in `subscriptions` has, because nothing is granted yet, the app does not follow renewals,
+/// or the catalog lacks the app. The subscription's row takes over these facts when a worker inserts the row, or at the
 /// row's next write.
 enum UnownedSubscriptions {
     private static let finding = LedgerSQL.statement(PackageResources.find_unowned_subscriptions_sql)
     private static let writing = LedgerSQL.statement(PackageResources.upsert_unowned_subscriptions_sql)
     private static let taking = LedgerSQL.statement(PackageResources.take_unowned_subscriptions_sql)
 
-    /// Stores facts in the SQL transaction of their source, with the claims of their originals locked. The function
-    /// takes one round trip, a second one if a fact is new, and none without facts. If a fact is new and its
+    /// Stores facts in the SQL transaction of their source, with the claims of their originals locked. Without facts
+    /// there is no round trip. Otherwise there is one, and a second one if a fact is new. If a fact is new and its
     /// subscription has a row with an owner, the row becomes due at once.
     static func keep(_ facts: [SubscriptionFact], in session: PostgresSession) throws {
         let telling = facts.filter { UnownedSubscription($0) != nil }

@@ -4,7 +4,7 @@ import Postgres
 
 /// Counts grants for daily limits. Each count is locked until COMMIT, so that the next writer under the limit sees this
 /// SQL transaction's grants. The ledger counts the grants themselves, because a separate counter could differ from
-/// them. A grant from before the limit counts; a wholly revoked grant does not.
+/// them. Grants from before the catalog had the limit count too. Wholly revoked grants do not count.
 enum CountDays {
     private static let locking = LedgerSQL.statement(PackageResources.lock_daily_counts_sql)
     private static let counting = LedgerSQL.statement(PackageResources.count_daily_grants_sql)
@@ -13,7 +13,7 @@ enum CountDays {
     static func run(_ counts: Set<DailyCount>, in session: PostgresSession) throws -> [DailyCount: Int] {
         guard !counts.isEmpty else { return [:] }
         let given = Array(counts)
-        // Every writer takes these locks in the order of their numbers, not of the days.
+        // Every writer takes these locks in the order of their numbers, so that two writers never wait for each other.
         try session.execute(locking, [.int8Array(Set(given.map(\.lock)).sorted())])
         let rows = try session.execute(
             counting,

@@ -83,7 +83,7 @@ enum InsertGrants {
         ]
     }
 
-    /// Returns Apple's values that the rules do not need; NULL where Apple gave none.
+    /// Returns Apple's values that the rules do not need. A value that Apple did not give is NULL.
     private static func toldColumns(_ rows: [GrantRow]) -> [PostgresParameter] {
         let told = rows.map(\.grant.purchase.told)
         return [

@@ -1,7 +1,6 @@
 import Fulfillment
 import Postgres
 
-/// Writes revocations and reinstatements to grants.
 package enum RevokeGrants {
     private static let statement = LedgerSQL.statement(PackageResources.revoke_grants_sql)
 

@@ -128,9 +128,9 @@ package struct HoldWrite: Sendable {
         try HandOverEvents.run(events.map(\.eventID), in: session)
     }
 
-    /// The ids of the claims that the decision needs. They are the hold's stored original, its original in Apple's
-    /// answer, the original of the subscription that it continues, and its period. The originals and periods of the
-    /// refunds that Apple shows also belong to them.
+    /// The ids of the claims that the decision needs: the hold's stored original, its original in Apple's answer, the
+    /// original of the subscription that it continues, and its period; also the originals and periods of the refunds
+    /// that Apple shows.
     private var originals: Set<StoreTransactionID> {
         let shown = decision.decision.revocationsShown
         let own = [
@@ -143,9 +143,8 @@ package struct HoldWrite: Sendable {
     /// period.
     private var period: StoreTransactionID? { decision.judged.flatMap { decision.decision.period(of: $0) } }
 
-    /// Locks the claims that the decision needs. First inserts claims for an original and a period under which the hold
-    /// was not stored, because a batch also inserts its claims before it locks other claims. Such a claim has no owner
-    /// until the settlement sets one.
+    /// Locks the claims that the decision needs. Apple's answer may name an original or a period under which the hold
+    /// was not stored. Inserts their claims first, as a batch does, without an owner until the settlement sets one.
     private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
         let held = try FindOriginals.run([hold.transactionID], in: session)
         let all = originals.union(held).sorted()
@@ -180,8 +179,8 @@ package struct HoldWrite: Sendable {
         try session.execute(Self.freeingClaim, [.text(hold.originalTransactionID.text), .text(player.text)])
     }
 
-    /// Revokes grants in force whose refunds Apple's answers show, as Apple's notifications would. Inserts the events
-    /// into the outbox.
+    /// Revokes grants whose refunds Apple's answers show, as if Apple's notifications had reported these refunds.
+    /// Inserts the events into the outbox.
     private func revoke(
         _ notices: [RefundNotice], claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession
     ) throws {
@@ -197,7 +196,7 @@ package struct HoldWrite: Sendable {
             effects.compactMap { if case .published(let event) = $0 { event.eventID } else { nil } }, in: session)
     }
 
-    /// Inserts the claim of the hold, which exists unless somebody deleted it.
+    /// Inserts the claim of the hold, because somebody has deleted it.
     private func makeClaim(in session: PostgresSession) throws -> LedgerView.Claim {
         let row = ClaimRow(
             original: hold.originalTransactionID, player: hold.reason == .ownershipDisputed ? nil : player,
@@ -227,7 +226,8 @@ package struct HoldWrite: Sendable {
         try FindHolds.run(
             held.sorted(), players: [player], refundable: refundable.sorted(), periods: [period].compactMap(\.self),
             into: &view, in: session)
-        // A refused transaction is never held again. So these refusals are of other ids, and do not end this hold.
+        // A refused transaction is never held again. So these refusals are of the period or another id, and do not end
+        // this hold.
         view.refusals = [:]
         if let judged = decision.judged {
             try RevisionFloor.find(for: &view, ifShown: judged.purchase.cancelledAt != nil, in: session)

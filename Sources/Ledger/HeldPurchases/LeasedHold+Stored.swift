@@ -71,7 +71,8 @@ extension LeasedHold {
         guard let source = row.text(.source).flatMap(PurchaseSource.init(rawValue:)),
             source != .submission
         else { return nil }
-        // The grace period counts if it had not ended when Apple announced the purchase, even if the hold ends later.
+        // The purchase is within the grace period if that period had not ended when Apple announced the purchase, even
+        // if the hold ends later.
         let isInGrace =
             if let grace = row.timestamp(.graceExpiresAt),
                 let told = row.timestamp(.sourceTimestamp)

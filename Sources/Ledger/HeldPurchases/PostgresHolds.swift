@@ -24,8 +24,8 @@ public struct PostgresHolds: HeldPurchases {
     private let leaseSeconds: Double
     private let mending: DueTimes.Mending
 
-    /// - Parameter longestDelay: the longest delay in the settings, in seconds. `PostgresHolds` makes a hold due now if
-    ///   its due time is much later, because a clock that was ahead must have written that time.
+    /// - Parameter longestDelay: the longest delay in the settings, in seconds. If a hold's due time is much later, the
+    ///   hold becomes due now: a clock that was ahead must have written that time.
     public init(
         pool: PostgresPool, leaseSeconds: Double = PostgresHolds.leaseSeconds, longestDelay: Double = 0
     ) {

@@ -41,8 +41,8 @@ enum UpdateHolds {
             ])
     }
 
-    /// Sets aside unreadable holds that are still leased. Only an operator's refusal could end such a hold, and even
-    /// the refusal's event could not be published.
+    /// Sets aside unreadable holds that are still leased. Not even an operator's refusal can end such a hold, because
+    /// no event could name its submission.
     static func setAside(
         _ holds: [LeasedHolds.Unreadable], catalogVersion: Int64,
         in session: PostgresSession

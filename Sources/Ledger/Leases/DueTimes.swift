@@ -3,7 +3,7 @@ import Synchronization
 
 /// Corrects due times that were written while PostgreSQL's clock was ahead.
 enum DueTimes {
-    /// The farthest due time in seconds from now, unless an operator sets longer delays.
+    /// The latest due time that a writer sets, in seconds from now, unless the settings have longer delays.
     static let farthestSeconds = 25.0 * 3600
     /// The most rows that one statement corrects.
     private static let mendedAtATime: Int64 = 1_000
@@ -14,7 +14,7 @@ enum DueTimes {
         max(farthestSeconds, longestDelay + 3600)
     }
 
-    /// Makes rows due now if a clock that was ahead wrote their due time. Runs at the first call, and then at most once
+    /// Makes rows due now if a clock that was ahead wrote their due time. Acts at the first call, and then at most once
     /// a minute, because clocks are rarely set.
     final class Mending: Sendable {
         private static let pause = Duration.seconds(60)

@@ -22,7 +22,8 @@ public struct LedgerCounts: Sendable, Equatable {
     private static let statement = LedgerSQL.statement(PackageResources.count_backlog_sql)
 
     /// Throws a `PostgresError`.
-    /// - Parameter floor: the outbox's floor. Keep it between calls, so that deleted rows are not read again.
+    /// - Parameter floor: the outbox's floor. Pass the same object in each call, so that deleted rows are not read
+    ///   again.
     public static func read(from pool: PostgresPool, floor: PollFloor = PollFloor(.outbox)) async throws -> LedgerCounts
     {
         try await pool.run { session in

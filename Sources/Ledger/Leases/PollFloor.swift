@@ -2,11 +2,11 @@ import Postgres
 import Synchronization
 
 /// The time from which a repeated search through a table starts. A deleted row stays in the index while an old snapshot
-/// can see it, and a search from the beginning would read it again. Now and then a search still starts at the
-/// beginning, to find rows of an SQL transaction that took long to commit.
+/// can see it, and each search from the beginning would read it. Now and then a search still starts at the beginning,
+/// to find rows of an SQL transaction that took long to commit.
 public final class PollFloor: Sendable {
-    /// Rows sorted by the time at which each was written or is due. No row's time is before the start of its SQL
-    /// transaction.
+    /// A table's rows, sorted by the time at which each was written or is due. No row has a time before the start of
+    /// the SQL transaction that wrote it.
     public struct Rows: Sendable {
         public static let outbox = Rows("outbox", by: "created_at", wholeSeconds: 600)
         public static let parked = Rows("parked", by: "due_at")
@@ -108,7 +108,8 @@ struct FloorState {
     /// The longest time, in microseconds, from the start of an SQL transaction to its first row, which gives the
     /// transaction its number.
     private static let toFirstRow: Int64 = 2_000_000
-    /// The microseconds after which an SQL transaction's rows are visible, or its session is gone.
+    /// The longest time of an SQL transaction, in microseconds. Afterwards its rows are visible, or PostgreSQL has
+    /// ended its session.
     private static let longestTransaction: Int64 = 60_000_000
 
     private(set) var floor = beginning

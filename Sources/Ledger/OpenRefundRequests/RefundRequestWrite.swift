@@ -2,10 +2,9 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Writes refund requests and their events to the database.
 enum RefundRequestWrite {
-    /// The text that the outbox has instead of a record's topic. Requests also come from Apple's notification history,
-    /// which has no topic.
+    /// The outbox's `source_topic` for these events. It is not a record's topic, because requests also come from
+    /// Apple's notification history.
     static let sourceTopic = "app-store-notifications"
 
     private static let entering = LedgerSQL.statement(PackageResources.insert_refund_requests_sql)

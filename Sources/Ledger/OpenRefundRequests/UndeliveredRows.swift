@@ -36,7 +36,6 @@ struct UndeliveredRows: Sendable {
         self.waited = waited
     }
 
-    /// Collects a batch's parked purchases.
     init(_ parked: [ParkingSubmission]) {
         rows = parked.flatMap { one in
             one.undelivered.map { purchase in

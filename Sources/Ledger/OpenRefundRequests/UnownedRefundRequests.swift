@@ -25,8 +25,8 @@ enum UnownedRefundRequests {
                 [due.text(row, original), due.text(row, period)].compactMap { $0.map { StoreTransactionID($0) } }
             })
         try session.transaction { session in
-            // The claims are locked as for a new request. So a concurrent grant or erasure ends before, or starts
-            // afterwards.
+            // Locks the claims as for a new request. So a concurrent grant or erasure commits before, or waits until
+            // this SQL transaction ends.
             _ = try LockClaims.run(originals.sorted(), in: session)
             let rows = try session.execute(
                 updating,

@@ -1,8 +1,8 @@
 import Fulfillment
 import Postgres
 
-/// Makes workers publish events at once if the deciding process, for example a command, does not publish the events
-/// itself. Without this, workers would publish the events only when they count as orphans.
+/// Makes workers publish events at once. Use it if the deciding process, for example a command, does not publish the
+/// events itself. Otherwise workers publish the events only when they are old enough to count as orphans.
 package enum HandOverEvents {
     private static let statement = LedgerSQL.statement(PackageResources.hand_over_outbox_sql)
 

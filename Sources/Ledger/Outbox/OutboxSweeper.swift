@@ -52,8 +52,8 @@ public struct OutboxSweeper: Sendable {
     }
 
     /// Leases a partition's events for its new owner, oldest first, of any age, even if another replica has leased
-    /// them. A call returns an event again until the caller deletes it. So the caller must lease, publish and delete
-    /// events until a call returns none.
+    /// them. The next call returns the same events unless the caller has deleted them. So the caller must lease,
+    /// publish and delete events until a call returns none.
     public func leaseUnpublished(
         topic: String, partition: Int32, limit: Int, leaseSeconds: Double = 30
     ) async throws -> [OrphanEvent] {

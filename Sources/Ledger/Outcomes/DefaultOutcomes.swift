@@ -8,7 +8,8 @@ import Postgres
 enum DefaultOutcomes {
     /// The most rows that one statement moves.
     static let movedAtATime = 2_000
-    /// The most rows that one search finds. A search also reads deleted rows, which stay in the index during a backup.
+    /// The most rows that one search finds. Few searches are best, because each also reads the deleted rows, which stay
+    /// in the index during a backup.
     static let foundAtATime = 50_000
     /// The most rows that one turn of a worker moves.
     static let movedInALook = 200_000

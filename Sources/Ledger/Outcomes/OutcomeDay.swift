@@ -5,11 +5,11 @@ import NamesAndTimes
 package struct OutcomeDay: Hashable, Comparable {
     package let sinceEpoch: Int32
 
-    /// The partition for all other days. It has the day 1 January of the year 1.
+    /// The partition for all days without a partition of their own. Its rows have the day 1 January of the year 1.
     package static let apart = OutcomeDay(sinceEpoch: -719_162)
-    /// The number of days before today that have their own partition, if outcomes are kept that long. `daysAhead` is
-    /// the number of such days after today. Partitions are created early, because a backup that reads for days prevents
-    /// a new partition. Old records of a topic need the days before today.
+    /// The number of days before today that have their own partition, if outcomes are kept that long. Old records of a
+    /// topic need these partitions. `daysAhead` is the number of such days after today. Partitions are created early,
+    /// because no partition can be created while a backup reads, which may take days.
     static let daysBehind: Int32 = 30
     static let daysAhead: Int32 = 7
 

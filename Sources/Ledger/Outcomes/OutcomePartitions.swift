@@ -5,8 +5,7 @@ import Postgres
 /// The outcomes table's partitions, one for each UTC day. Writers never wait for a partition: records of a day without
 /// a partition go to the default partition. No step here blocks a writer for longer than the functions' `lock_timeout`.
 package enum OutcomePartitions {
-    /// The age in seconds from which an SQL transaction cannot be a batch. No change waits for the locks of an older
-    /// transaction.
+    /// A batch ends within this many seconds. No change of partitions waits for the locks of an older SQL transaction.
     static let oldTransaction = 1.0
 
     private static let listing = LedgerSQL.statement(PackageResources.list_outcome_days_sql)
@@ -18,8 +17,7 @@ package enum OutcomePartitions {
         case done
         /// There is nothing to do, or another replica does it.
         case nothing
-        /// The day stays in the default partition. That partition already has rows of the day, or is too large to
-        /// search.
+        /// The day gets no partition yet, because the default partition has rows of the day, or is too large to search.
         case staysInDefault
         case blocked([LockHolder])
     }
@@ -73,8 +71,8 @@ package enum OutcomePartitions {
         }
     }
 
-    /// Makes a change, unless it would wait for a lock. Writers and readers queue behind a session that waits for an
-    /// exclusive lock.
+    /// Makes a change, unless the change would wait long for a lock: writers and readers queue behind a session that
+    /// waits for an exclusive lock.
     private static func changing(
         _ tables: [String], in session: PostgresSession, _ body: (PostgresSession) throws -> Step
     ) throws -> Step {

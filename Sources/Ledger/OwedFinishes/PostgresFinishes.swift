@@ -8,7 +8,7 @@ public struct PostgresFinishes: OwedFinishes {
     /// its worker comes back later each time.
     public static let shortestLeaseSeconds = 60.0
     static let longestLeaseSeconds = 6 * 3600.0
-    /// The most due rows that one statement reads. Rows whose events are not acknowledged get a later due time.
+    /// The most due rows that one statement reads. It does not lease the rows whose events are not acknowledged yet.
     static let lookedAtATime: Int64 = 200
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_finishes_sql)

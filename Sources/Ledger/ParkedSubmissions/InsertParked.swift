@@ -8,9 +8,10 @@ enum InsertParked {
 
     private static let statement = LedgerSQL.statement(PackageResources.insert_parked_sql)
 
-    /// The most rows of one player with unproven proofs, even if some of them share a proof.
+    /// The most rows with unproven proofs that one player may have, even if some of these rows share a proof.
     static let rowsOfPlayer = 100
-    /// The most further rows of a player that are counted. Their count spreads the due times of the player's next rows.
+    /// The most rows beyond the player's share that are counted. The more there are, the later the player's next rows
+    /// become due.
     static let countedRows = 200
 
     /// Parks rows, and inserts the purchases for which their players wait.

@@ -5,7 +5,8 @@ import Postgres
 /// Parks a submission whose data the database refuses. Changes the row's texts and times so that every database accepts
 /// them.
 enum InsertRefused {
-    /// The form in which the row shows parts of the record's texts. The submission's bytes have the whole texts.
+    /// The form in which the row's columns show the record's texts. The texts may be cut there. The stored submission
+    /// has them whole.
     private enum Form {
         /// Identifiers are unchanged, except for control characters.
         case readable

@@ -8,8 +8,9 @@ import Synchronization
 ///
 /// Close the store before its pool: `close` ends the running SQL transactions.
 public final class PostgresParking: ParkedSubmissions {
-    /// The seconds that a worker has for one try, by PostgreSQL's clock. This time is longer than Apple may take to
-    /// answer requests in two environments. If the worker dies, another worker leases the row after this time.
+    /// The seconds of a lease, by PostgreSQL's clock, in which a worker makes one try. The lease is longer than Apple
+    /// may take to answer requests in two environments. If the worker dies, another worker leases the row after this
+    /// time.
     public static let leaseSeconds = 60.0
     /// The number of workers' deaths in isolation after which a submission is set aside. insert_parked.sql has the same
     /// number.
@@ -67,7 +68,7 @@ public final class PostgresParking: ParkedSubmissions {
             Task { await self.write(minimum: 1) },
             Task { await self.queue.watch() },
         ]
-        // The second writer takes only entries that the first writer leaves waiting because its session hangs.
+        // The second writer takes only entries that wait too long because the first writer's session hangs.
         if hasSecondWriter { tasks.append(Task { await self.write(minimum: .max) }) }
         loops.withLock { $0 = tasks }
     }

@@ -1,9 +1,9 @@
 /// The bytes of the whole fleet's parked unproven proofs, as far as one replica knows.
 ///
-/// A replica counts in the database from time to time, and more often if little room is left. So each replica may use a
-/// small part of the room before the other replicas know. The next count corrects all errors of the last count.
+/// A replica sums them in the database from time to time, and more often if little room is left. Between two counts it
+/// knows only its own additions, so each replica may use only a small part of the room until its next count.
 struct UnprovenBytes: Sendable {
-    /// The age in seconds at which the replica counts again, because decided submissions have freed room.
+    /// The age of a count, in seconds, at which the replica counts again, because decided submissions have freed room.
     static let longestSeconds = 5.0
     /// The shortest time between two counts, in seconds.
     static let shortestSeconds = 0.5

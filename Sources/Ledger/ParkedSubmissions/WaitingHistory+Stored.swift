@@ -8,7 +8,7 @@ extension WaitingHistory {
 
     /// The counts of doubtful answers and the look-ups as JSON, such as
     /// `{"no_purchase":2,"looked_up":{"since":1700000000000,"settled":["1000"],"told":[]}}`. An earlier release wrote
-    /// an array of ids instead; this release reads the array as no look-ups.
+    /// an array of ids instead of the `looked_up` object. This release ignores such an array.
     var storedDoubts: [UInt8] {
         var json = JSONWriter()
         json.beginObject()

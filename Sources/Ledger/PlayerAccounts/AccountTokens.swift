@@ -15,12 +15,12 @@ enum AccountTokens {
 
     /// Finds the facts about the tokens in the decisions.
     ///
-    /// After the claims, this function locks the rows of tokens about which the batch may learn something. If two
-    /// replicas meet a token for the first time, the second replica then reads the facts that the first replica has
+    /// After the claims, this function locks the rows of tokens about which the batch may learn something. So if two
+    /// replicas meet a new token at the same time, the second replica reads the facts that the first replica has
     /// learnt.
     ///
-    /// Two kinds of tokens need no lock, because nothing about them changes: a constant of the app's client, and a
-    /// token that the player has sent before with known accounts.
+    /// Two kinds of tokens need no lock, because the batch learns nothing about them: a constant of the app's client,
+    /// and a token that the player has sent before, if the Apple accounts are known too.
     static func find(for decisions: [PendingDecision], in session: PostgresSession) throws -> Facts {
         var mentioned: Set<AccountTokenKey> = []
         for decision in decisions { mentioned.formUnion(decision.mentionedTokens) }

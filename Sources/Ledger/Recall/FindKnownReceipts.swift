@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Finds receipts whose purchases are all in the ledger, in one round trip. A receipt is known by Apple's earlier
-/// answer to its proof, or by the purchases that receiptd read from a proven proof.
+/// Finds receipts whose purchases are all in the ledger, in one round trip. receiptd knows a receipt's purchases from
+/// Apple's earlier answer to its proof, or because it read them from a proven proof.
 enum FindKnownReceipts {
     private static let statement = LedgerSQL.statement(PackageResources.find_known_receipts_sql)
 

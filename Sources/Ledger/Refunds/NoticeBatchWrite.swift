@@ -51,8 +51,8 @@ struct NoticeBatchWrite: Sendable {
         return try LockClaims.run(sorted.filter { !fresh.contains($0) }, in: session)
     }
 
-    /// Returns the indexes of notifications that were not taken before, each once. If another replica takes the same
-    /// notification concurrently, that replica waits for the claims' locks.
+    /// Returns the indexes of notifications that no replica has stored before, each notification once. Another replica
+    /// that processes the same notification now waits for the claims' locks.
     private func fresh(in session: PostgresSession) throws -> [Int] {
         let rows = try session.execute(Self.findingTaken, [.identifiers(Set(received.map(\.notice.id)).sorted())])
         let notice = try rows.column("notification_id")
@@ -66,7 +66,7 @@ struct NoticeBatchWrite: Sendable {
         return effects
     }
 
-    /// Inserts purchases before the facts about them, because a granted period belongs to its subscription. Returns the
+    /// Inserts the announced purchases, then the facts about subscriptions, then the refund requests. Returns the
     /// events.
     private func enterOthers(_ fresh: [Int], in session: PostgresSession) throws -> [OutcomeEvent] {
         let notices = fresh.map { received[$0].notice }

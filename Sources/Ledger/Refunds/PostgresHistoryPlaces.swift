@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The times up to which Apple's notification histories are read, in PostgreSQL. All replicas share these rows.
+/// The rows that say up to which time receiptd has read Apple's notification histories. All replicas share these rows.
 public struct PostgresHistoryPlaces: HistoryPlaces {
     private static let leasing = LedgerSQL.statement(PackageResources.lease_notification_history_sql)
     private static let moving = LedgerSQL.statement(PackageResources.update_notification_history_sql)

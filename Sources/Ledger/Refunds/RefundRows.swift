@@ -3,7 +3,6 @@ import NamesAndTimes
 import PlantedFaults
 import Postgres
 
-/// Writes the rows of settled refunds.
 struct RefundRows {
     private static let entering = LedgerSQL.statement(PackageResources.upsert_refunds_sql)
     private static let publishing = LedgerSQL.statement(PackageResources.insert_refund_events_sql)
@@ -34,8 +33,8 @@ struct RefundRows {
                 refunds[key] = (key, state, purchase)
             }
             guard let period = one.notice.period else { continue }
-            // Other transaction ids of the period have the same state. Their originals are in their rows or in their
-            // own notices.
+            // All transaction ids of the period have the same state. The original of another id is in its row or comes
+            // from its own notice.
             for (key, state) in after.states where state.period == period && state != before.states[key] {
                 refunds[key] = (key, state, refunds[key]?.purchase ?? purchase)
             }

@@ -35,7 +35,7 @@ extension RefundState {
         revocation.flatMap { $0.milliPercent == GrantRevocations.whole ? nil : $0.milliPercent }
     }
 
-    /// The stored statements (words) of Apple; nil if there is only one statement, which the other columns have.
+    /// Apple's reports (words) in their stored form; nil if there is only one report, which the other columns have.
     var storedWords: String? {
         guard let signedAt, words != [RefundWord(inForce: revocation, since: signedAt)] else { return nil }
         return words.stored
@@ -43,15 +43,15 @@ extension RefundState {
 }
 
 extension RefundWord {
-    /// Creates the statement after which this revocation is in force.
+    /// Creates the report that makes this revocation the one in force. If it is nil, the report is a reversal.
     fileprivate init(inForce revocation: GrantRevocations.Revocation?, since time: Timestamp) {
         self.init(time: time, total: revocation, isReversal: revocation == nil)
     }
 }
 
 extension [RefundWord] {
-    /// Reads stored statements; none if the text has another form. An earlier version wrote pairs of a smaller share
-    /// and its date.
+    /// Reads stored reports; none if the text has another form. An earlier version wrote pairs: a smaller share and its
+    /// date.
     fileprivate init(stored text: String) {
         let all = (try? JSONParser.parse([UInt8](text.utf8)).value.array) ?? []
         self = all.compactMap { json in

@@ -5,7 +5,6 @@ import Postgres
 /// A refund to write, with the topic, partition and trace context for its event.
 struct TakenRefund: Sendable {
     let notice: RefundNotice
-    /// The time of the decision.
     let at: Timestamp
     /// The topic of the record that reported the refund.
     let topic: String
@@ -31,7 +30,7 @@ struct TakenRefund: Sendable {
 struct RefundWrite: Sendable {
     private static let findingStates = LedgerSQL.statement(PackageResources.find_refund_states_sql)
 
-    /// The refunds, in the order of settlement. receiptd has not settled their notifications before.
+    /// The refunds, in the order of settlement. None of their notifications was settled before.
     let refunds: [TakenRefund]
     /// The locked claims of the refunds' originals.
     let claims: [StoreTransactionID: LedgerView.Claim]

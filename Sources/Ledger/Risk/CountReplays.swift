@@ -20,8 +20,8 @@ enum CountReplays {
     }
 
     /// Returns the players whose counts reach or pass `Replays.suspicious` in this batch. Must run before the outcomes
-    /// are inserted. The statement for replays locks its rows in sorted order, and inserting outcomes waits for no
-    /// lock.
+    /// are inserted, so that two batches never wait for each other: this statement locks its rows in sorted order, and
+    /// the statement for outcomes waits for no lock.
     static func run(
         _ decisions: [PendingDecision], _ settlements: [Settlement], in session: PostgresSession
     ) throws -> [ReplayingPlayer] {

@@ -29,8 +29,8 @@ struct FindRisk {
             let wanted = judged.lazy.filter { !$0.verdict.isRejection }.map {
                 Wanted(device: device, day: decision.playerDay(of: $0.purchase), seenOn: seenOn)
             }
-            // A receipt may have hundreds of purchases of one day, so each distinct row is taken once. Different
-            // receipts rarely have a row in common.
+            // Hundreds of purchases in one receipt may need the same row, so each receipt's equal rows are merged. Two
+            // receipts rarely need the same row.
             if judged.count == 1 { given += wanted } else { given += Set(wanted) }
         }
         self.given = given

@@ -1,6 +1,6 @@
 import Postgres
 
-/// The incidents of all workers that an operator must see, even after those workers ended. Every function throws a
+/// The incidents that an operator must see, of all workers, even of workers that have ended. Every function throws a
 /// `PostgresError`.
 public struct IncidentStore: Sendable {
     /// The days for which an incident is kept after it last happened.

@@ -1,6 +1,6 @@
 /// A part that runs by itself and can fail. The raw value is the `part` in log lines and in `receiptd_failures_total`.
 public enum FailingPart: String, CaseIterable, Sendable {
-    // The dependencies of the other parts. Several parts may notice a lost connection. receiptd logs the loss once,
+    // The dependencies of the other parts. If several parts notice a lost connection, receiptd logs the loss once,
     // under the name of the dependency.
     case postgresql, kafka
     /// Kafka's metadata of the topics that receiptd needs. `optionalTopics` is for the topics without which receiptd
@@ -8,7 +8,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
     case topics
     case optionalTopics = "optional_topics"
 
-    // The ledger's writers and its reader.
+    // These parts write to the ledger, except `recall`, which reads.
     case decisions, recall, acknowledgements, parking
     case parked, holds, outbox, offsets, commits, consumer, publisher, notifications, accounts, announced, catalog
     /// Stores the owners of published purchases again, after the database lost them in a restore or a fail-over.
@@ -73,8 +73,8 @@ public enum FailingPart: String, CaseIterable, Sendable {
         }
     }
 
-    /// The dependency that must be reachable if this part succeeds, so that a success of the part is a success of the
-    /// dependency; nil if there is none.
+    /// The dependency without which this part cannot succeed; nil if there is none. So if the part succeeds, the
+    /// dependency is reachable.
     var dependency: FailingPart? {
         switch self {
         case .postgresql, .kafka, .clocks: nil

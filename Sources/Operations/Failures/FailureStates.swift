@@ -3,10 +3,10 @@
 struct FailureStates {
     /// The seconds between two notices about a failure that lasts.
     static let repeatSeconds = 60.0
-    /// The seconds without a failure after which an episode is over. Without this wait, a part that fails now and then
-    /// would fill the log.
+    /// An episode is over after this many seconds without a failure. If the first success ended the episode, a part
+    /// that fails now and then would fill the log.
     static let quietSeconds = 10.0
-    /// The seconds without a success after which a failing part makes the process unready. A short failure, such as a
+    /// A failing part makes the process unready after this many seconds without a success. A short failure, such as a
     /// deadlock, leaves the process ready.
     static let unreadySeconds = 5.0
 

@@ -40,7 +40,7 @@ public final class Failures: Sendable {
         failed(part, FailureDescription(code: code, words: words), asOneOf: nil)
     }
 
-    /// Counts a failure of `part`. The caller logs it.
+    /// Only counts a failure of `part`. The caller logs the failure.
     public func count(_ part: FailingPart) { metrics?.failures.with(part.rawValue).increment() }
 
     private func failed(_ part: FailingPart, _ failure: FailureDescription, asOneOf dependency: FailingPart?) {
@@ -67,7 +67,7 @@ public final class Failures: Sendable {
         }
     }
 
-    /// Returns the number of failures of `part` that were logged, and how many of them are over.
+    /// Returns the number of failures of `part` that were logged so far, and the number of those that are over.
     public func told(of part: FailingPart) -> (begun: Int, over: Int) {
         states.withLock { states in
             let begun = states.begun[part] ?? 0

@@ -4,7 +4,7 @@ package enum Chart {
         let name: String
         /// The CSS class with the colour of the series.
         let style: String
-        /// The values from left to right; nil draws nothing at its place.
+        /// The values from left to right. A nil leaves its place empty.
         let values: [Double?]
 
         package init(name: String, style: String, values: [Double?]) {
@@ -78,7 +78,7 @@ package enum Chart {
                 }
                 let x = left + (Double(place) + 0.5) * step
                 let y = (1 - value / top) * (height - bottom)
-                // The round cap of the line makes a dot of a value between two gaps.
+                // The line has round caps, so that a value between two gaps shows as a dot.
                 path += isDrawing ? "L\(text(x)) \(text(y))" : "M\(text(x)) \(text(y))h0.01"
                 isDrawing = true
             }

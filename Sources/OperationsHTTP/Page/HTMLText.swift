@@ -1,4 +1,3 @@
-/// Escapes text for HTML.
 package enum HTMLText {
     /// Escapes text that people read, and writes invisible characters as `\u{202e}`. Players choose their ids, and some
     /// characters reverse the text around them. For a value in a form or an address use `escaped`.

@@ -1,7 +1,8 @@
 import Fulfillment
 import Operations
 
-/// The worker's page, with tiles, charts and tables. Its HTML is complete, and a script only loads the page again.
+/// The worker's page, with tiles, charts and tables. The HTML shows everything without a script. The script only
+/// reloads the page.
 struct StatusPage {
     /// The names and values with which the page identifies a worker, such as its replica and its group.
     typealias About = [(name: String, value: String)]

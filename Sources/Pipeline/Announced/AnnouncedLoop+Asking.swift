@@ -2,8 +2,9 @@ import Fulfillment
 
 /// Requests announced purchases from Apple by transaction id, if their evidence is not enough to decide.
 extension AnnouncedLoop {
-    /// Requests a few of the undecided purchases of a delivery from Apple. Returns the purchases that can be delivered
-    /// now, with Apple's description. The loop leases any other purchase again after that purchase's lease ends.
+    /// Requests from Apple a few of the purchases that a delivery left undecided. Returns each purchase that can be
+    /// delivered now, with Apple's description. The loop leases any other purchase again when that purchase's lease
+    /// ends.
     func askedByName(
         _ leased: [LeasedAnnouncement], besides outcomes: [AnnouncedOutcome], under catalog: Catalog
     ) async -> [LeasedAnnouncement] {
@@ -13,7 +14,7 @@ extension AnnouncedLoop {
             return one.isToBeAsked(under: app) && !decided.contains(one.purchase.purchase.transactionID)
         }
         guard !open.isEmpty else { return [] }
-        // From here on the worker only waits for Apple, so it clears the suspicion of these purchases.
+        // The worker now only waits for Apple. A death during this wait must not count against these purchases.
         await forgive(open)
         return await withTaskGroup(of: LeasedAnnouncement?.self) { group in
             for one in open.prefix(PipelineLimits.lookUpsAtOnce) {
@@ -26,8 +27,8 @@ extension AnnouncedLoop {
     /// Requests the purchase from Apple, and returns the purchase with Apple's description. If Apple does not know the
     /// purchase, or refuses the request for good, returns the purchase without a description. The evidence then
     /// decides, and a purchase with unreadable evidence is held. If an operator releases that hold, the worker requests
-    /// the purchase again. Returns nil after a failure of Apple or the network, and if the app's credentials are
-    /// missing or Apple refuses the credentials.
+    /// the purchase again. Returns nil if Apple or the network fails, if the app's credentials are missing, or if Apple
+    /// refuses them.
     private func askedByName(_ one: LeasedAnnouncement, under catalog: Catalog) async -> LeasedAnnouncement? {
         let (app, environment) = (one.purchase.evidence.bundleID, one.purchase.evidence.environment)
         guard let credentials = catalog.apps[app]?.serverAPI else { return nil }

@@ -3,8 +3,8 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Delivers announced purchases that nobody submitted. Every delivery needs the database. A delivery needs Apple only
-/// if a purchase's evidence is not enough.
+/// Delivers announced purchases that nobody submitted. If the evidence of a purchase is not enough, the loop also asks
+/// Apple.
 ///
 /// After each batch the loop delivers one suspect alone. A suspect is a purchase that may have killed earlier workers.
 /// The database counts a death against the suspect before the loop reads the suspect.
@@ -60,8 +60,8 @@ struct AnnouncedLoop: LeasingLoop {
         case .none: return false
         case .setAside(let purchase): countSetAside(purchase)
         case .isolated(let one):
-            // A purchase that kills the process should do so in this rehearsal, while a death counts against it. The
-            // delivery after it mostly waits for the database.
+            // If the purchase kills the process, it should do so in this rehearsal, where a death still counts against
+            // it. After `forgive` no death counts.
             CrashPoint.judging(one.purchase.purchase.transactionID)
             one.rehearse(under: catalog, at: WallClock.now)
             await forgive([one])

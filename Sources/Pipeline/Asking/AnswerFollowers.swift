@@ -1,4 +1,4 @@
-/// The tasks (followers) that wait for an answer of Apple for which another task (the leader) has sent the request.
+/// The tasks (followers) that wait for Apple's answer to a request. Another task (the leader) has sent this request.
 struct AnswerFollowers<Waiter> {
     typealias Key = SharedAnswers.Key
 
@@ -28,7 +28,7 @@ struct AnswerFollowers<Waiter> {
         return true
     }
 
-    /// Removes a follower before the answer. Returns nil if the follower does not wait.
+    /// Removes a waiting follower before the answer comes, and returns it. Returns nil if the follower does not wait.
     mutating func leave(_ key: Key, ticket: UInt64) -> Waiter? {
         waiting[key]?.removeValue(forKey: ticket)
     }

@@ -3,7 +3,8 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Applies Apple's answer about credentials to the app's other submissions: blocks them, or ends their blockage.
+/// Notes whether Apple accepts an app's credentials. When Apple accepts them again, makes the app's parked submissions
+/// due.
 extension AppleDesk {
     /// - Parameter isReceipt: true if verifyReceipt gave the answer.
     func noteAnswer(_ answer: AppleAnswer, to inquiry: AppleInquiry, isReceipt: Bool) {

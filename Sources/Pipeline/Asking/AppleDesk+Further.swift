@@ -4,8 +4,8 @@ import NamesAndTimes
 /// Requests facts from the App Store Server API that the rules need in addition to Apple's answer. These requests have
 /// the priority of retries, which come after first tries.
 extension AppleDesk {
-    /// Requests the facts that `question` names, and adds the facts to `further`. Returns nil if the facts are
-    /// complete, otherwise the judgement for the missing facts.
+    /// Requests the facts that `question` names, and adds the facts to `further`. Returns nil if these facts are known,
+    /// otherwise an undecided or blocked judgement.
     @inline(never)
     func ask(
         _ question: FurtherQuestion, about inquiry: AppleInquiry, _ terms: AppTerms, _ further: inout FurtherAnswers
@@ -27,7 +27,8 @@ extension AppleDesk {
         let unanswered: Judgement?
         switch question {
         case .transactions(let transactions, let environment):
-            // The ledger finds a held purchase because of its own hold, so only Apple's answer counts.
+            // For a held purchase, the ledger would only find the purchase's own hold. So the worker asks Apple
+            // instead.
             if !inquiry.isAskedAgain {
                 further.noteInLedger(await knownToLedger(transactions, at: work.position))
             }
@@ -43,8 +44,8 @@ extension AppleDesk {
         case .purchases(let finish):
             unanswered = try await readHistory(finish, about: inquiry, context(in: finish.environment), &further)
         }
-        // Notes that Apple refused the app's credentials. When Apple accepts them again, the worker wakes the
-        // submissions that wait for them.
+        // Apple refused the app's credentials. When Apple accepts them again, the worker makes the parked submissions
+        // due.
         if case .blocked(let blockage) = unanswered, !Task.isCancelled {
             noteAnswer(.blocked(blockage), to: inquiry, isReceipt: false)
         }
@@ -89,7 +90,8 @@ extension AppleDesk {
             for answer in answers { unanswered = answer.tell(context, to: note) ?? unanswered }
             if let unanswered { return unanswered }
         }
-        // The next try looks up the rest, so that a long list does not occupy its place at Apple for long.
+        // The next try looks up the rest. So a submission with a long list does not keep requests of other submissions
+        // waiting.
         let isDone = transactions.count <= PipelineLimits.lookUpsOfOneTry
         return isDone ? nil : .undecided(AppleAnswer.Trouble(.rateLimited, wasAsked: false))
     }
@@ -126,10 +128,11 @@ extension AppleDesk {
             case .answered(let read):
                 told += read.transactions
                 page = read.next
-            // Apple refuses a later page, so the history is incomplete. The next try reads it from its first page.
+            // Apple refused a page after the first, so the history is incomplete. The next try starts again at the
+            // first page.
             case .notFound where page != nil, .refused where page != nil:
                 return .undecided(AppleAnswer.Trouble(.status))
-            // Apple knew the account before the hold, so this answer is not final.
+            // Apple knew the account of a held purchase before, so receiptd does not believe this answer.
             case .notFound where inquiry.isAskedAgain: return .undecided(AppleAnswer.Trouble(.status))
             case .notFound, .refused: page = nil
             case .trouble, .blocked: return answer.judgement

@@ -2,7 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// Finds out whether an expired period has a grace period. The ledger's newer facts decide, otherwise Apple's answer.
+/// Finds out whether an expired period has a grace period. If the ledger has a newer fact, this fact decides. Otherwise
+/// Apple's answer decides.
 extension AppleDesk {
     func askForGrace(
         of period: StorePurchase, for work: WorkInHand, _ context: StoreQueryContext, _ further: inout FurtherAnswers

@@ -1,9 +1,9 @@
 import Fulfillment
 
-/// Requests purchases by transaction id that Apple signed but left out of its answer.
+/// Requests, by transaction id, the purchases that Apple signed but left out of its answer.
 extension AppleDesk {
-    /// - Parameter context: the app's credentials and environment. It is nil if the app has no credentials. The
-    ///   function then searches only the ledger.
+    /// - Parameter context: the app's credentials and environment. It is nil if the app has no credentials. Then the
+    ///   function searches only the ledger.
     func askByName(
         _ transactions: [StoreTransactionID], about inquiry: AppleInquiry, _ context: StoreQueryContext?,
         _ further: inout FurtherAnswers

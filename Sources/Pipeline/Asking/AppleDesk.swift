@@ -6,7 +6,7 @@ import Operations
 /// Sends requests to Apple for submissions and held purchases. For some of them, the desk also requests further facts
 /// that the rules need.
 ///
-/// The desk changes nothing in the ledger. If the worker abandons a request, it sends the request again later.
+/// The desk changes nothing in the ledger. So the worker may abandon a request, and send the request again later.
 final class AppleDesk: Sendable {
     let verification: PipelineVerification
     let ledger: any PurchaseLedger

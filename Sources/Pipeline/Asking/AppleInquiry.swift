@@ -9,7 +9,7 @@ struct AppleInquiry: Sendable {
     var isLeased = false
     /// The reason for which the submission was parked; nil if it was never parked.
     var parkedFor: ParkingReason?
-    /// True for a held purchase. Then only Apple's present answer counts. The ledger and a fresh JWS may lack a refund
-    /// that came after the hold began.
+    /// True for a held purchase. Then only Apple's present answer counts. Apple may have refunded the purchase after
+    /// the hold began, and the ledger and a fresh JWS may lack this refund.
     var isAskedAgain = false
 }

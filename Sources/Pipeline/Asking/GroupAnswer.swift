@@ -1,8 +1,8 @@
 import Fulfillment
 import Synchronization
 
-/// Apple's answer for rows that share a proof. The worker leased these rows together, and one task works on one row
-/// after the other.
+/// Apple's answer for a group of rows that share a proof. The worker leased these rows together. One task works on the
+/// group, one row after the other.
 final class GroupAnswer: Sendable {
     private let known = Mutex<AppleAnswer?>(nil)
 

@@ -37,8 +37,8 @@ final class SharedAnswers: Sendable {
     private func follow(_ key: Key, _ ticket: UInt64) async -> AppleAnswer? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // The lock makes sure that the handler finds a waiting follower. Cancellation first sets the flag and
-                // then calls the handler. So either this task sees the flag, or the handler finds the follower.
+                // A cancellation sets the task's flag before it calls the handler, which takes the same lock. So if
+                // this task does not see the flag, the handler will find the waiting follower.
                 let mustWait = followers.withLock { followers in
                     !Task.isCancelled && followers.wait(continuation, for: key, ticket: ticket)
                 }

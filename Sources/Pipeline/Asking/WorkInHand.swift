@@ -4,8 +4,8 @@ import Synchronization
 /// The error of work that was abandoned without an outcome. Kafka or the database will deliver the work again.
 struct Abandoned: Error {}
 
-/// The work in memory on one submission or held purchase, with its tries at Apple. The object records whether the work
-/// only waits, because the worker can abandon waiting work at once.
+/// The work in memory on one submission or held purchase, with its tries at Apple. The object also records whether the
+/// work only waits, because the worker can abandon waiting work at once.
 final class WorkInHand: Sendable {
     /// The position of the record that brought the submission.
     let position: RecordPosition
@@ -48,10 +48,10 @@ final class WorkInHand: Sendable {
 
     /// Abandons work whose partition is revoked. Cancels only waiting work; other work may finish.
     ///
-    /// Work that is marked as abandoned, or cancelled, passes its player's lane to the next submission. If that
-    /// submission were not marked yet, the worker would answer it before its predecessor. So this function marks later
-    /// records first, and marks all work before it cancels a task.
-    /// - Parameter immediately: true also cancels work that does not wait, where possible.
+    /// When abandoned work ends, the player's next submission has the turn. If that submission were not marked as
+    /// abandoned yet, the worker would answer it before its predecessor. So this function marks later records first,
+    /// and marks all work before it cancels a task.
+    /// - Parameter immediately: if true, also cancels work that does not wait.
     static func abandon(_ all: [WorkInHand], immediately: Bool) {
         for work in all.sorted(by: { $0.position.offset > $1.position.offset }) {
             work.state.withLock { $0.isAbandoned = true }
@@ -84,7 +84,7 @@ final class WorkInHand: Sendable {
         if isCancelled || isGivenUp || Task.isCancelled { throw Abandoned() }
     }
 
-    /// Sets whether the work only waits. Waiting work is cancelled at once if it is abandoned.
+    /// Sets whether the work only waits. If the work is abandoned and begins to wait, this cancels the work at once.
     func setWaiting(_ isWaiting: Bool) {
         let task = state.withLock { state -> Task<Void, Never>? in
             state.isWaiting = isWaiting

@@ -18,15 +18,15 @@ final class BatchAttempt: @unchecked Sendable {
 
     /// Runs `body` in a task, and blocks until the task ends or the deadline passes. At the deadline it cancels the
     /// task, so that the task does not run beside a second attempt. Effects of the cancelled task do no harm, because
-    /// each effect may happen twice.
+    /// effects may happen twice.
     /// - Parameters:
     ///   - deadline: the end of the wait, in monotonic seconds.
     ///   - mayWait: called a few times a second. If it returns false, the call returns, and `body` continues in its
     ///     task.
-    ///   - accuse: stores, on the calling thread, whether the isolated record is at work. It returns false if it cannot
-    ///     store this. It is nil if no record is isolated.
-    ///   - body: returns the history of the database that stores the batch's effects; nil if no database does.
-    /// - Returns: the result of `body`; an `Abandoned` error if the wait ended before.
+    ///   - accuse: called on the calling thread. Stores whether the isolated record is at work, and returns whether
+    ///     that is stored. `accuse` is nil if no record is isolated.
+    ///   - body: returns `Effects.history`.
+    /// - Returns: the result of `body`; an `Abandoned` error if the wait ended before `body` did.
     static func run(
         until deadline: Double, mayWait: () -> Bool, accuse: ((Bool) -> Bool)? = nil,
         _ body: @escaping @Sendable () async throws -> DatabaseHistory?
@@ -75,7 +75,8 @@ final class BatchAttempt: @unchecked Sendable {
         return request.take()
     }
 
-    /// Waits until `body` ends or requests an accusation. Returns the result of `body`; nil if it has not ended.
+    /// Waits until `body` ends or requests an accusation, for at most `seconds`. Returns the result of `body`; nil if
+    /// `body` has not ended.
     func result(waitingSeconds seconds: Double) -> Result<Effects, any Error>? {
         condition.lock()
         defer { condition.unlock() }

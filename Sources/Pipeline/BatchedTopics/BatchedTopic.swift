@@ -10,8 +10,8 @@ struct BatchedTopic: Sendable {
     /// The properties of the topic's consumer. Each batched topic has its own consumer group. Members of one group that
     /// read different topics would cause needless rebalances.
     let consumerProperties: KafkaProperties
-    /// The loop's names: `part` in health, `failingPart` in reports of failures, and `endlessPart` among the parts that
-    /// must not end.
+    /// The names of the topic's loop. Health watches `part`, and reports failures of `failingPart`. The process stops
+    /// if `endlessPart` ends.
     let part: Health.Part
     let failingPart: FailingPart
     let endlessPart: EndlessPart
@@ -82,7 +82,7 @@ enum BatchedTopicLimits {
     static let batchSeconds = 60.0
     /// The seconds before the loop joins the group again.
     static let pauseSeconds = 5.0
-    /// The seconds that the loop waits for its turn, to isolate a record or to work beside other members.
+    /// The seconds that the loop waits for the other members of the `IsolationTurn` before it gives up a batch.
     static let turnSeconds = 60.0
     /// The seconds between two tries of a batch.
     static let retrySeconds = 0.5

@@ -88,7 +88,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
         offsets.leave(offsets.all)
         if isStopped, !offsets.isCommitUnanswered { offsets.commit(offsets.all, consumer) }
         forget(offsets.all, lost: fatal != nil)
-        // If the broker did not answer the commit, it probably will not answer the departure from the group either.
+        // If the broker did not answer the commit, it probably will not answer the departure either.
         consumer.close(withinSeconds: offsets.isCommitUnanswered ? 0 : PipelineLimits.closeSeconds)
     }
 
@@ -158,15 +158,16 @@ final class BatchedTopicLoop: @unchecked Sendable {
 
     /// Works on the batch until its records are done, or until the loop must leave the group.
     private func work(on batch: [ConsumerRecord], _ consumer: KafkaConsumer) {
-        // This commit stores the crash history with this owner's start, before the first record. Without this commit,
-        // the next owner could not see that a record killed this owner at once.
+        // This commit counts this owner's start in the crash history, which the next owner reads if a record kills this
+        // process.
         offsets.commit(offsets.all, consumer)
         var pending = batch
         while !pending.isEmpty, !isStopped, !mustEnd {
             let isIsolating = offsets.updateIsolation()
             guard waitForTurn(isIsolating: isIsolating) else { break }
             let done = work(on: offsets.portion(of: pending, consumer), consumer)
-            // Commits before other members begin, so that a later death does not count against these finished records.
+            // The loop commits before other members begin. So a later death does not count against these finished
+            // records.
             if !done.isEmpty { offsets.commit(offsets.all, consumer) }
             if isIsolating { turn.pass(member) } else { turn.ended(member) }
             if done.isEmpty { break }
@@ -263,7 +264,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
     }
 
     /// Calls `BatchAttempt.run`, and reports to health while it blocks.
-    /// - Parameter body: returns the history of the database that stores the batch's effects; nil if no database does.
+    /// - Parameter body: as in `BatchAttempt.run`.
     private func attempt(
         until deadline: Double, accuse: ((Bool) -> Bool)? = nil,
         _ body: @escaping @Sendable () async throws -> DatabaseHistory?

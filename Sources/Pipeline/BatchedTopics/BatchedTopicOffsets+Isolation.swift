@@ -74,15 +74,16 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Clears the crash history of partitions that have no record to isolate, at the log's end or after a while.
+    /// If a partition's log has ended, or no record came for a while, clears the partition's crash history: there is no
+    /// record to isolate.
     func noRecords(_ consumer: KafkaConsumer) {
         guard isolation.isActive else { return }
         _ = isolation.next(among: candidates([], consumer), now: WallClock.monotonicSeconds)
         _ = updateIsolation()
     }
 
-    /// Returns the first records of `pending` that may be processed together. A partition that awaits progress
-    /// contributes at most as many records as its next owner would isolate.
+    /// Returns the first records of `pending` that may be processed together. If a partition is in mode `limited` and
+    /// its owner has committed no progress, returns at most `isolatedRecords` of that partition's records.
     private func unlimited(_ pending: [ConsumerRecord]) -> [ConsumerRecord] {
         var counts: [TopicPartition: Int] = [:]
         return Array(
@@ -138,8 +139,8 @@ extension BatchedTopicOffsets {
         isolation.finished(partition)
     }
 
-    /// Commits that the isolated record waits: the process survived a try that could not finish the record. A later
-    /// death does not count against the record.
+    /// Withdraws the accusation of the isolated record: a try could not finish the record, but the process survived. So
+    /// a later death does not count against the record.
     func acquit(_ partition: TopicPartition, _ consumer: KafkaConsumer) {
         isolation.leave(partition, departures: nil)
         _ = commit(isolation.metadata(of: partition, hasMoved: false), of: partition, consumer)

@@ -19,8 +19,7 @@ final class BatchedTopicPartition: ProgressOwner {
     /// The start, until the first record comes; nil after that, or if the start is unknown.
     var firstExpected: Int64? { read.next == nil ? start : nil }
 
-    /// The offset before which the log needs no more work; nil if unknown. The offset may be the one after a
-    /// transaction's marker. A marker is not a record, so the worker never commits such an offset.
+    /// The offset before which the log needs no more work; nil if unknown. See `IntakeGate.reached`.
     var reached: Int64? { read.reached(decided: progress.position) }
 }
 
@@ -34,8 +33,8 @@ final class BatchedTopicOffsets {
     private var gauges: PartitionGauges
     /// Decides which records to isolate, from the metadata of the partitions' commits.
     var isolation = CrashIsolation()
-    /// The offsets of records that this process isolated and did not finish, by partition. The process is alive, so
-    /// these records have not killed it.
+    /// By partition, the offset of the record that this process isolated and did not finish. The process is alive, so
+    /// the record has not killed it.
     var isolatedHere: [TopicPartition: Int64] = [:]
     private var nextLook = 0.0
     /// True if the loop should leave the group and join it again.
@@ -77,8 +76,8 @@ final class BatchedTopicOffsets {
 // MARK: - Rebalance
 
 extension BatchedTopicOffsets {
-    /// Takes partitions over, within `poll` and before librdkafka fetches. Returns the start of each partition that
-    /// must start below Kafka's committed offset.
+    /// Takes partitions over, within `poll` and before librdkafka fetches. Returns the start of each partition that has
+    /// a committed offset.
     /// - Parameter isStopping: returns true if the loop stops and will fetch nothing. This function then does not query
     ///   the database.
     func assigned(
@@ -89,7 +88,8 @@ extension BatchedTopicOffsets {
             "partitions of a topic assigned",
             [.topic: "\(checkpointer.topic)", .count: .stringConvertible(assigned.count)])
         guard !assigned.isEmpty else { return [:] }
-        // Without the database the loop cannot work. It joins the group again later.
+        // Without the committed offsets or the database the loop cannot work. So it leaves the group, and joins it
+        // again later.
         guard
             let committed = try? consumer.committedMarks(
                 assigned, timeoutMilliseconds: BatchedTopicLimits.committedMilliseconds), !isStopping(),
@@ -100,8 +100,8 @@ extension BatchedTopicOffsets {
             return [:]
         }
         nextLook = WallClock.monotonicSeconds
-        // A new group starts at the earliest record. This start gets a checkpoint too. Otherwise a database that lost
-        // the row would look like a database that never had the row.
+        // A new group starts at the earliest record. The worker checkpoints this start too. Otherwise a database that
+        // lost the row would look like a database that never had the row.
         let new = assigned.filter { committed[$0] == nil }
         let ends =
             new.isEmpty || isStopping()
@@ -193,8 +193,8 @@ extension BatchedTopicOffsets {
         if let restart = state.progress.finish(batch.first, epoch: epoch, decidedIn: nil) { rejoin(restart) }
     }
 
-    /// Every `historyCheckSeconds`, commits, and compares the checkpoints with the database. So a partition's start
-    /// gets its checkpoint, and the worker notices that the database fell back even if no record comes.
+    /// Commits, and compares the checkpoints with the database, every `historyCheckSeconds`. So even if no record
+    /// comes, the worker checkpoints a partition's start, and notices that the database fell back.
     func lookAtCheckpoints(_ consumer: KafkaConsumer) {
         let now = WallClock.monotonicSeconds
         guard now >= nextLook, !partitions.isEmpty else { return }

@@ -3,12 +3,11 @@ import NamesAndTimes
 import Synchronization
 
 /// The stored mark that a death of the process counts against the isolated record or row. The worker stores this
-/// accusation before it works on the record. It withdraws the accusation while the record waits, and stores it again
+/// accusation before it works on the record or row. The worker withdraws it while the work waits, and stores it again
 /// before the work continues.
 ///
-/// `works` and `waits` retry until the change is stored, or until the task is cancelled. The worker must not work on
-/// the record without the accusation. The worker must not wait for Apple or the database while the accusation is
-/// stored.
+/// `works` and `waits` retry until the change is stored, or until the task is cancelled. Without the accusation, the
+/// worker must not work on the record. With the accusation, it must not wait for Apple or the database.
 final class Accusation: SuspectedWork {
     private let isMade = Mutex(true)
     private let change: @Sendable (_ isAtWork: Bool) async -> Bool

@@ -5,12 +5,12 @@ import NamesAndTimes
 /// One partition's state while this worker owns it. Not Sendable: only the consumer's thread uses it.
 final class AssignedPartition: ProgressOwner {
     let assignment: UInt64
-    /// The number of times that the ledger had seen the database fall back when the partition was assigned.
+    /// The ledger's `fallBackCount` when the partition was assigned.
     let fallBackCount: Int
     var progress: PartitionProgress
     private(set) var inFlight: [ObjectIdentifier: SubmissionInHand] = [:]
-    /// The highest offset of this partition that any owner has decided. Nil before the sweep of the outbox, and if
-    /// there is no decision.
+    /// The highest offset of this partition that any owner has decided. Nil before the worker has swept the partition's
+    /// outbox, and if there is no decision.
     private var highestDecided: Int64?
     /// The decisions on this partition's records that the database may have lost; nil if it lost none.
     private var lost: LostDecisions?
@@ -37,7 +37,7 @@ final class AssignedPartition: ProgressOwner {
     /// began. Call this before the record is admitted.
     func beginsNewEpoch(at offset: Int64) -> Bool {
         guard progress.beginsNewEpoch(at: offset) else { return false }
-        // Since the sweep of the outbox, workers may have decided any record of the partition.
+        // After the sweep of the outbox, this worker may have decided any record of the partition.
         highestDecided = .max
         return true
     }
@@ -56,8 +56,8 @@ final class AssignedPartition: ProgressOwner {
     /// Makes the last admitted record stand for all offsets up to `last`.
     func stepOver(to last: Int64) { progress.stepOver(to: last) }
 
-    /// Ends a record. If the record was abandoned, no commit passes its offset. Returns a reason if the worker must
-    /// read partitions again; otherwise nil.
+    /// Ends a record. If the record was abandoned (`isDone` is false), no commit passes its offset. Returns a reason if
+    /// the worker must read partitions again; otherwise nil.
     func ended(_ record: RecordInHand, isDone: Bool) -> PartitionProgress.Restart? {
         inFlight[ObjectIdentifier(record.item)] = nil
         guard isDone else { return nil }

@@ -75,9 +75,10 @@ final class ConsumerLoop {
     /// Runs until the inbox has a `stop` message.
     ///
     /// After a pause the loop replaces a consumer that has a fatal error (for example, another consumer took its
-    /// `group.instance.id`). The loop also replaces the consumer to read partitions again from a lower offset. It then
-    /// abandons the records in flight, and Kafka delivers them again. If the loop cannot create the new consumer, for
-    /// example while an operator replaces a file of certificates, it tries again until it can.
+    /// `group.instance.id`). The loop also replaces the consumer to read partitions again from a lower offset. Before
+    /// each replacement the loop abandons the records in flight, and Kafka delivers them again. If the loop cannot
+    /// create the new consumer, for example while an operator replaces a file of certificates, it tries again until it
+    /// can.
     ///
     /// Throws if the loop cannot create the first consumer, because the settings are wrong.
     func run() throws(KafkaError) {
@@ -181,7 +182,7 @@ final class ConsumerLoop {
         case .pause: fetching.pause(consumer)
         case .resume:
             fetching.resume(consumer)
-            // Deferred records may have filled the window.
+            // The records that came during the pause may have filled the window.
             if assignment.gate.isFull { return }
         }
         let patience = pollMilliseconds

@@ -4,7 +4,8 @@ import Fulfillment
 /// The crash history of a partition: the starts of owners without progress, and the record that may have ended them.
 ///
 /// Kafka stores the history in the metadata of the partition's commit. So the history survives every crash and reaches
-/// the partition's next owner. The metadata is empty if there was no trouble.
+/// the partition's next owner. When an owner has committed progress and no record is left to isolate, the metadata is
+/// empty.
 struct CrashHistory: Equatable, Sendable {
     /// The number of starts without progress after which the worker isolates records.
     static let concurrentStarts = 3
@@ -13,8 +14,8 @@ struct CrashHistory: Equatable, Sendable {
     /// The number of deaths in isolation after which a record is set aside. A submission is then parked, and any other
     /// record becomes a dead letter.
     static let deathsOfPoison = 3
-    /// The number of deaths after which a submission becomes a dead letter. The last of these deaths happened while the
-    /// worker read the submission in order to park it.
+    /// The number of deaths in isolation after which a submission becomes a dead letter. In this case the process also
+    /// died while the worker read the submission in order to park it.
     static let deathsOfUnreadable = deathsOfPoison + 1
 
     /// The way in which the worker takes the partition's records.
@@ -47,7 +48,7 @@ struct CrashHistory: Equatable, Sendable {
     /// The number of records that are still to be isolated.
     private(set) var remaining = 0
     private(set) var suspect: Suspect?
-    /// The database's count of owners that left in order, as of this history.
+    /// The number of owners that left in order, by the database's count when this history was written.
     private(set) var departures: Int64 = 0
 
     var mode: Mode {
@@ -94,8 +95,8 @@ struct CrashHistory: Equatable, Sendable {
     mutating func suspectIs(atWork isAtWork: Bool) { suspect?.isAtWork = isAtWork }
 
     /// Clears the suspect if its offset is below `position`. The database has the decision on that record, so the last
-    /// owner died after that decision. Kafka may have refused the commit of the record's offset, for example during a
-    /// rebalance.
+    /// owner made the decision before it died. Kafka still names the record if Kafka refused the next commit, for
+    /// example during a rebalance.
     mutating func acquit(before position: Int64) {
         if let suspect, suspect.offset < position { pass() }
     }

@@ -10,7 +10,7 @@ import Kafka
 ///
 /// The struct calls no other part: the consumer's thread passes events to its methods and carries out their results.
 struct CrashIsolation: Sendable {
-    /// The seconds without a record to isolate after which a partition's crash history is cleared.
+    /// If a partition has no record to isolate for this number of seconds, its crash history is cleared.
     static let idleSeconds = 10.0
 
     /// The limit on a partition's records that may begin without isolation.
@@ -18,7 +18,7 @@ struct CrashIsolation: Sendable {
         case unlimited
         /// This many records may begin until this owner's progress is committed in Kafka.
         case first(Int)
-        /// No record begins unless `next` isolates it. More than `pending` records of the partition need not be in
+        /// No record begins unless `next` isolates it. The worker needs only `pending` records of the partition in
         /// memory, because later records begin only after the isolation.
         case isolated(pending: Int)
     }
@@ -108,8 +108,8 @@ extension CrashIsolation {
     }
 
     /// Reads the earlier owners' metadata again, before the first record is admitted. At the assignment, the database
-    /// may not have answered, or may have lacked the last owner's departure and decisions. Returns the isolated record
-    /// during whose work the last owner died; nil if there was no such death.
+    /// may not have answered, or may have lacked the last owner's departure and decisions. If the last owner died while
+    /// it worked on an isolated record, returns that record; otherwise nil.
     /// - Parameter decidedBefore: the offset before which the database has every decision; nil if unknown.
     mutating func prepared(
         _ partition: TopicPartition, departures: Int64, decidedBefore: Int64?
@@ -175,8 +175,8 @@ extension CrashIsolation {
         }
     }
 
-    /// Returns the metadata to commit before the isolated record continues (true) or begins to wait (false). Returns
-    /// nil if no record is isolated.
+    /// Returns the metadata to commit before the isolated record continues (`isAtWork`) or begins to wait. Returns nil
+    /// if no record is isolated.
     func metadata(ofSuspectAtWork isAtWork: Bool) -> (partition: TopicPartition, metadata: String)? {
         guard case .isolating(let partition) = state, var history = partitions[partition]?.history,
             history.suspect != nil

@@ -10,9 +10,10 @@ enum DeletedUnread {
     /// - Parameters:
     ///   - expected: the next offset to read.
     ///   - found: the offset of the record or of the log's end that came instead.
-    ///   - resets: the offsets that librdkafka found deleted before it continued at the earliest record.
-    ///   - earliest: the first offset in the log; nil if librdkafka does not know it. It is above `found` if Kafka
-    ///     deleted the record after librdkafka had fetched it.
+    ///   - resets: the offsets that librdkafka wanted to fetch and found deleted. After each, it continued at the
+    ///     earliest record.
+    ///   - earliest: the first offset in the log; nil if librdkafka does not know it. If Kafka deleted the record at
+    ///     `found` after librdkafka had fetched it, `earliest` is above `found`.
     static func lost(
         from expected: Int64, to found: Int64, resets: [Int64], earliest: Int64?
     ) -> ClosedRange<Int64>? {
@@ -42,7 +43,8 @@ extension RecordIntake {
     /// - Parameter offset: the offset of that record, or of the log's end.
     func lookForDeleted(before offset: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer) {
         guard let expected = assignment.gate.next(of: partition), offset >= expected else {
-            // `PartitionHandover` reports a reset at the first record, and `admit` reports a reset that lowers offsets.
+            // Other functions report these resets: `PartitionHandover` before the first record, `admit` if offsets go
+            // down.
             _ = consumer.takeResets(of: partition, below: .max)
             return
         }

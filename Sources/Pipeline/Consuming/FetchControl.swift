@@ -37,9 +37,9 @@ struct FetchControl {
         paused.set(false)
     }
 
-    /// Pauses partitions if the gate requires it. Call this after each record. A deferred record shows that its
-    /// partition fetches, so the partition can be paused now. After a pending record, the partition may have all
-    /// pending records that it needs. Then this function pauses only this partition.
+    /// Pauses partitions if the gate requires it. Call this after each record. After a deferred record, pauses the
+    /// partition, which fetches although all partitions are to be paused. After a pending record, pauses this partition
+    /// alone if it has enough pending records.
     func took(_ taken: IntakeGate.Taken, from partition: TopicPartition, _ consumer: KafkaConsumer) {
         if taken == .deferred { pause(consumer) }
         guard taken == .pending, assignment.gate.isBacklogged(partition, assignment.admission(to: partition)) else {

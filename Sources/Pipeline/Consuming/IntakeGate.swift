@@ -2,7 +2,7 @@ import DequeModule
 import Kafka
 
 /// Decides which records may begin, and which partitions fetch. The window limits the records in memory. No record
-/// begins before its partition is ready.
+/// begins before all prerequisites of its partition are fulfilled.
 ///
 /// The struct calls no other part: the consumer's thread passes events to its methods and carries out their results.
 struct IntakeGate: Sendable {
@@ -14,8 +14,8 @@ struct IntakeGate: Sendable {
     enum Prerequisite: Sendable {
         /// The worker has swept the partition's outbox and read its checkpoint.
         case preparation
-        /// Kafka has committed this owner's start, or has refused the commit. Without a committed start, the next owner
-        /// could not see that a record killed this owner at once.
+        /// Kafka has committed this owner's start, or has refused the commit. The commit counts the start in the crash
+        /// history, which the next owner reads if a record kills this process.
         case startCommit
     }
 
@@ -49,14 +49,15 @@ struct IntakeGate: Sendable {
         /// The window has no free place. The next state is `open` when a place is free, or `paused` after a second.
         case full(since: Double)
         /// All partitions that fetched are paused. The loop still polls, so that the group does not remove this member.
-        /// The next state is `open`, when half of the places that retrying records do not take are free.
+        /// The next state is `open`. The gate leaves out the places of retrying records, and opens when half of the
+        /// other places are free.
         case paused
     }
 
     private var state = State.open
     private var window: IntakeWindow
     private var partitions: [TopicPartition: PartitionIntake] = [:]
-    /// True if a record came, or `resume` was called, after the last non-empty `takeStarving`.
+    /// True if a record came, or `resume` was called, since `takeStarving` last listed the partitions.
     private var hasCome = false
 
     init(maximumRecords: Int) {
@@ -104,9 +105,8 @@ extension IntakeGate {
     /// Notes that the log now ends at `offset`, as librdkafka reports.
     mutating func ended(_ partition: TopicPartition, at offset: Int64) { partitions[partition]?.ended(at: offset) }
 
-    /// Returns the offset before which the log needs no more work, if every record before `position` is decided. The
-    /// offset may be the one after a transaction's marker. A marker is not a record, so the worker never commits such
-    /// an offset.
+    /// Returns the offset before which the log needs no more work, if every record before `position` is decided. If the
+    /// log ends in a Kafka transaction's marker, this is the offset after the marker, which the worker never commits.
     func reached(in partition: TopicPartition, decided position: Int64?) -> Int64? {
         partitions[partition].map { $0.reached(decided: position) } ?? position
     }
@@ -118,8 +118,8 @@ extension IntakeGate {
         return !intake.isClosed && !intake.isPaused
     }
 
-    /// Returns the partitions that fetch, each with its next offset. Later calls return none until another record
-    /// comes.
+    /// Returns the partitions that fetch, each with its next offset. Until another record comes, later calls return no
+    /// partition.
     mutating func takeStarving() -> [(partition: TopicPartition, next: Int64)] {
         guard hasCome, !isPaused else { return [] }
         hasCome = false
@@ -145,7 +145,8 @@ extension IntakeGate {
         return partitions.values[index].take(record, admission) ? .admitted : .pending
     }
 
-    /// Makes the offset after `last` the partition's next offset. The last taken record stands for the whole batch.
+    /// Makes the offset after `last` the partition's next offset. The last taken record stands for a whole unreadable
+    /// batch, whose last offset is `last`.
     mutating func stepOver(to last: Int64, of partition: TopicPartition) { partitions[partition]?.came(to: last + 1) }
 
     /// Admits the first pending record, and returns it; nil if no record may begin now.
@@ -153,7 +154,8 @@ extension IntakeGate {
         partitions[partition]?.admitNext(admission)
     }
 
-    /// Returns the offset of the first pending record; nil if there is none, or if the partition is not ready.
+    /// Returns the offset of the first pending record; nil if there is none, or if no record of the partition may begin
+    /// yet.
     func firstPending(of partition: TopicPartition) -> Int64? {
         guard let intake = partitions[partition], intake.isOpen else { return nil }
         return intake.pending.first?.offset
@@ -202,8 +204,8 @@ extension IntakeGate {
         for partition in paused { partitions[partition]?.fetching = .paused }
     }
 
-    /// Gives deferred records their places. Returns the partitions that the consumer must resume; call `resumed` after
-    /// that.
+    /// Gives deferred records their places. Returns the partitions to resume. Call `resumed` when the consumer has
+    /// resumed them.
     mutating func resume() -> [TopicPartition] {
         state = .open
         hasCome = true
@@ -238,8 +240,8 @@ extension IntakeGate {
         partitions.filter { $0.value.fetching == .backlogged }.map(\.key)
     }
 
-    /// Returns whether the consumer must resume the partition; call `resumedBacklogged` after that. Returns false while
-    /// all partitions are paused. The partition then resumes together with the others.
+    /// Returns whether to resume the partition. Call `resumedBacklogged` when the consumer has resumed it. Returns
+    /// false while all partitions are paused. The partition then resumes together with the others.
     mutating func mayResumeBacklogged(_ partition: TopicPartition, _ admission: CrashIsolation.Admission) -> Bool {
         guard let intake = partitions[partition], !intake.hasEnoughPending(for: admission) else { return false }
         if isPaused { partitions[partition]?.fetching = .paused }

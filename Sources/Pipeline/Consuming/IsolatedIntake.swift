@@ -9,7 +9,7 @@ final class IsolatedIntake {
     private let assignment: PartitionAssignment
     let intake: RecordIntake
     private let offsets: OffsetCommitter
-    /// The slots of work in memory. They also pause leasing, because no row may be leased while records are isolated.
+    /// The slots of work in memory. While records are isolated, they pause leasing.
     private let slots: WorkSlots
     private let turn: IsolationTurn
     private let logger: Logger
@@ -53,8 +53,8 @@ final class IsolatedIntake {
         guard assignment.gate.isIdle else { return answerRequest(consumer) }
         if let partition = assignment.isolation.takeEnded() { ended(partition, consumer) }
         update()
-        // An earlier commit could arrive after the commit that names the record, and overwrite the metadata of that
-        // commit.
+        // The loop waits for a commit under way. That commit could arrive after the commit that names the record, and
+        // overwrite the new metadata.
         guard assignment.isolation.isActive, slots.isLeasingIdle, !offsets.isCommitUnderWay, turn.take(.submissions)
         else { return }
         switch assignment.isolation.next(among: candidates(consumer), now: WallClock.monotonicSeconds) {
@@ -83,12 +83,12 @@ final class IsolatedIntake {
         self.request = request
     }
 
-    /// Handles the isolated record's request. While the record waits, other members take records. The record continues
-    /// when those records are done and Kafka has its accusation again.
+    /// Handles the isolated record's request. While the record waits, other members take records. The isolated record
+    /// continues when those records are done and Kafka has the accusation again.
     private func answerRequest(_ consumer: KafkaConsumer) {
         guard let request, !request.isOver else { return }
         if request.isAtWork { guard slots.isLeasingIdle, turn.take(.submissions) else { return } }
-        // An earlier commit could arrive after this commit, and overwrite the metadata of this commit.
+        // The loop waits for a commit under way, which could arrive after this commit and overwrite the new metadata.
         guard !offsets.isCommitUnderWay else { return }
         self.request = nil
         let isDurable = accuse(isAtWork: request.isAtWork, consumer)
@@ -110,7 +110,8 @@ final class IsolatedIntake {
         return true
     }
 
-    /// Lets no submission begin and none be leased while another member has the turn or is the first to wait for it.
+    /// While another member has the turn, or is the first to wait for it, lets no submission begin and no row be
+    /// leased.
     private func holdBack() {
         if turn.isWanted(byOthersThan: .submissions) {
             assignment.isolation.isHeldBack = true

@@ -3,8 +3,8 @@ import Operations
 import Synchronization
 
 /// Gives one member at a time the turn to isolate a record, with nothing else in flight in the whole process. So a
-/// death counts against that record. A member asks for the turn. The other members then finish their records, and begin
-/// none until that member passes the turn. Members get the turn in the order in which they asked.
+/// death counts against that record. When a member asks for the turn, the other members finish their records. They
+/// begin none until that member passes the turn. Members get the turn in the order in which they asked.
 final class IsolationTurn: Sendable {
     /// A reader of records.
     enum Member: Hashable, Sendable {
@@ -58,7 +58,7 @@ final class IsolationTurn: Sendable {
         }
     }
 
-    /// Returns whether another member is the first to have or wait for the turn. This member must then finish its
+    /// Returns whether another member has the turn, or is the first to wait for it. Then this member must finish its
     /// records and begin none.
     func isWanted(byOthersThan member: Member) -> Bool {
         state.withLock { $0.asking.first.map { $0 != member } ?? false }

@@ -2,14 +2,15 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Keeps the lease gate closed until the worker has restored lost claims. After a fall back of the database, the
-/// ledger's decisions wait too.
+/// Keeps the lease gate closed until the worker has restored the claims that the database lost. After a fall back of
+/// the database, the ledger decides nothing until then either.
 final class LossWait {
     private let assignment: PartitionAssignment
     private let preparation: PartitionPreparation
-    /// The number of calls of `giveUp`. It identifies the last takeover.
+    /// The number of calls of `giveUp`. Each takeover begins with a call, so the number identifies the takeover.
     private var takeovers = 0
-    /// The number of times that the ledger had seen the database fall back when the last takeover began.
+    /// The ledger's `fallBackCount` when the last takeover began: the number of times that the database had fallen
+    /// back.
     private(set) var fallBackCount = 0
     /// The time of the first takeover after the last fall back, in monotonic seconds; nil before the first fall back.
     private var fellBackAt: Double?
@@ -27,8 +28,8 @@ final class LossWait {
         fallBackCount = count
     }
 
-    /// Stores that the database may have lost decisions on these partitions, if a connection recently showed a fall
-    /// back. Kafka's offsets may not show the loss, because decisions after the last commit may be lost too.
+    /// If the database recently fell back, stores that it may have lost decisions on these partitions' records. Kafka's
+    /// offsets do not show the loss of decisions that came after the last commit.
     /// - Parameter ends: the ends of the logs. If a partition's end is missing, its loss covers every offset.
     /// - Returns: false if the database does not answer.
     func keepUnseen(in partitions: [TopicPartition], _ ends: [TopicPartition: (low: Int64, high: Int64)]?) -> Bool {
@@ -45,8 +46,8 @@ final class LossWait {
     }
 
     /// Begins to restore lost claims, after partitions were taken over.
-    /// - Parameter isRead: true if the database answered the takeover. If false, the losses are known when the first
-    ///   partition is prepared.
+    /// - Parameter isRead: true if the database answered the takeover's reads. If false, the worker knows the losses
+    ///   only when the first partition is prepared.
     /// - Returns: the task that restores the claims. The task ends when the claims are restored, or when a later
     ///   takeover cancels the task.
     func begin(isRead: Bool) -> Task<Void, Never> {

@@ -3,7 +3,7 @@ import Kafka
 import NamesAndTimes
 import Operations
 
-/// The owner of a partition's progress while the partition is assigned. Only the consumer's thread uses this object.
+/// The holder of a partition's progress while the partition is assigned. Only the consumer's thread uses it.
 protocol ProgressOwner: AnyObject {
     var progress: PartitionProgress { get set }
 }
@@ -69,8 +69,8 @@ struct CheckpointBatch: Sendable {
     }
 }
 
-/// A comparison of checkpoint rows with the database. It has only rows without a write under way. `asked` has each row
-/// as this worker knew it before the query.
+/// A comparison of checkpoint rows with the database. A row with a write under way is left out. `asked` has each row as
+/// this worker knew it before the query.
 struct CheckpointLook: Sendable {
     let topic: String
     var asked: [TopicPartition: OffsetCheckpoint?] = [:]
@@ -125,7 +125,8 @@ struct OffsetCheckpointer: Sendable {
         return value
     }
 
-    /// Starts the writes that are due. Returns one batch for each history in which decisions were made.
+    /// Returns the writes that are due, with one batch for each history in which decisions were made. From then on the
+    /// writes count as under way.
     func begin(_ owners: [TopicPartition: some ProgressOwner]) -> [CheckpointBatch] {
         var batches: [DatabaseHistory?: CheckpointBatch] = [:]
         for (partition, owner) in owners {
@@ -163,9 +164,9 @@ struct OffsetCheckpointer: Sendable {
         return restart
     }
 
-    /// Counts in the database that this worker leaves these partitions in order. Kafka refuses commits during a
-    /// rebalance. The metadata that Kafka still has would then look as if this worker had died. Partitions without
-    /// metadata in Kafka are not counted.
+    /// Counts in the database that this worker leaves these partitions in order. During a rebalance Kafka refuses
+    /// commits. Without this count, the metadata that Kafka still has would look as if this worker had died. A
+    /// partition without metadata in Kafka is not counted.
     func leave(
         _ leaving: [TopicPartition], of owners: [TopicPartition: some ProgressOwner], _ isolation: inout CrashIsolation,
         seconds: Double

@@ -21,7 +21,7 @@ final class OffsetCommitter {
     private var nextRound = 0.0
     private var nextLook = 0.0
     private var checkpointsUnderWay = 0
-    /// True if the database has a checkpoint whose offset may not be committed in Kafka yet.
+    /// True if checkpoints have ended since the worker last tried to send commits.
     private var hasNewCheckpoints = false
     /// The time of the commit that has no result yet, in monotonic seconds; nil if every commit has its result.
     private var commitSentAt: Double?
@@ -103,7 +103,7 @@ extension OffsetCommitter {
         if let commitSentAt, now - commitSentAt < PipelineLimits.commitPatienceSeconds { return }
         var due = assignment.commitsDue(of: assignment.all)
             .filter { $0.value != assignment[$0.key]?.progress.pendingCommit }
-        // The planted fault is left out at the start, because the new owner's own commit would hide it.
+        // At a start, `PlantedCommits` adds nothing, because the new owner's own commit would hide the fault.
         if !isStart { PlantedCommits.add(to: &due, besides: assignment.all) }
         guard !due.isEmpty else { return }
         do throws(KafkaError) {
@@ -136,8 +136,8 @@ extension OffsetCommitter {
         }
     }
 
-    /// Commits the starts in the background, before librdkafka fetches. Records wait for the result, but the group does
-    /// not. A blocking commit that timed out would stay under way, and could arrive after a later commit.
+    /// Commits the starts in the background, before librdkafka fetches. The records wait for the result, but the group
+    /// does not. If the commit blocked and timed out, it would stay under way, and could arrive after a later commit.
     func commitStarts(of assigned: [TopicPartition], _ consumer: KafkaConsumer) {
         checkpointNow(assigned, seconds: PipelineLimits.finalCheckpointSeconds)
         // A commit under way belongs to the earlier assignment, so the broker will refuse it.

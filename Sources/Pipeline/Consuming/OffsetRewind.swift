@@ -84,8 +84,8 @@ public struct OffsetRewind: Sendable {
     /// Kafka's offset and the checkpoint, so the moves take effect when Kafka has them.
     ///
     /// - Parameter restoredSince: the time from which a restore of the database may have lost published decisions; nil
-    ///   if it lost none. After a move with such a time, workers grant a purchase that was refunded meanwhile, and
-    ///   revoke the grant at once. They also leave a published grant with its player.
+    ///   if it lost none. If this time is given, workers that read the records again treat them as decided before: a
+    ///   published grant stays with its player. A purchase that was refunded meanwhile is granted and at once revoked.
     ///
     /// Throws a `Refusal` if workers of the group run, and the store's error if PostgreSQL cannot be reached.
     public func apply(_ moves: [Move], restoredSince: Timestamp? = nil) async throws {

@@ -1,7 +1,7 @@
 /// Tracks one partition's admitted records. The offset of the done prefix may be committed.
 ///
 /// Compaction and transaction markers leave gaps between offsets, which are not missing records. So only admitted
-/// offsets count. To finish a record costs a binary search.
+/// offsets count. `finish` uses a binary search.
 struct OffsetTracker: Sendable {
     private var offsets: [Int64] = []
     private var isFinished: [Bool] = []

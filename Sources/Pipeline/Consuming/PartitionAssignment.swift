@@ -13,8 +13,7 @@ final class PartitionAssignment {
     private(set) var restartReason: String?
     private var count: UInt64 = 0
     private var gauges: PartitionGauges
-    /// The gate for leases. The gate is open while the worker knows the decisions that the database has lost, as far as
-    /// the worker can know them.
+    /// The gate for leases. It is closed until the worker has found out which decisions the database has lost.
     private let parkedLeases: LeaseGate
 
     init(maximumInFlight: Int, parkedLeases: LeaseGate, metrics: ReceiptdMetrics) {
@@ -41,7 +40,7 @@ final class PartitionAssignment {
         count += 1
         let state = AssignedPartition(assignment: count, progress: progress, fallBackCount: fallBackCount)
         partitions[partition] = state
-        // A partition with an unknown start need not wait for a commit of its start.
+        // If the start is unknown, the worker cannot commit it, so records do not wait for that commit.
         gate.assign(partition, waitingFor: progress.start == nil ? [.preparation] : [.preparation, .startCommit])
         return state
     }
@@ -83,8 +82,7 @@ final class PartitionAssignment {
         isolation.admission(to: partition, awaitsProgress: partitions[partition]?.progress.awaitsProgress ?? false)
     }
 
-    /// Returns the offset before which the partition's log needs no more work. The offset may be the one after a
-    /// transaction's marker. A marker is not a record, so the worker never commits such an offset.
+    /// Returns the offset before which the partition's log needs no more work. See `IntakeGate.reached`.
     func reached(in partition: TopicPartition) -> Int64? {
         gate.reached(in: partition, decided: partitions[partition]?.progress.position)
     }

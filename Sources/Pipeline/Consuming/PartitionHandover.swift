@@ -15,7 +15,7 @@ final class PartitionHandover {
     private let metrics: ReceiptdMetrics
     private let graceSeconds: Double
     private let logger: Logger
-    /// Offsets at which partitions must start at the next assignment, because their last start was above the
+    /// The offsets at which some partitions must start at their next assignment, because the last start was above the
     /// checkpoint.
     private var lowerStarts: [TopicPartition: Int64] = [:]
     private let losses: LossWait
@@ -41,8 +41,8 @@ final class PartitionHandover {
 // MARK: - Taking over
 
 extension PartitionHandover {
-    /// Takes partitions over, within `poll` and before librdkafka fetches. Returns the start of each partition that
-    /// must start below Kafka's committed offset.
+    /// Takes partitions over, within `poll` and before librdkafka fetches. Returns the start of each partition that has
+    /// a committed offset.
     /// - Parameter isStopping: returns true if the worker stops and will fetch nothing. This function then requests
     ///   neither checkpoints from the database nor the logs' ends from the broker.
     func assigned(
@@ -67,8 +67,8 @@ extension PartitionHandover {
         // If the database does not answer in time, the preparation reads the rows before the first record begins.
         let stored =
             isStopping() ? nil : preparation.checkpointer.read(assigned, seconds: PipelineLimits.durableReadSeconds)
-        // The group waits meanwhile. If the broker does not answer in time, the worker continues without the logs'
-        // ends.
+        // The group waits for this request. If the broker does not answer in time, the worker continues without the
+        // logs' ends.
         let ends =
             isStopping()
             ? nil : try? consumer.watermarks(assigned, timeoutMilliseconds: PipelineLimits.offsetCheckMilliseconds)
@@ -84,7 +84,7 @@ extension PartitionHandover {
                 PartitionProgress.start(
                     committed: mark.offset, row: row, log: marks, lowered: lowerStarts[partition])
             }
-            // Without a start, librdkafka requests the committed offset. An error then leaves the partition unread.
+            // Otherwise librdkafka would request the committed offset, and an error would leave the partition unread.
             starts[partition] = start
             if let start, let mark, start < mark.offset {
                 lost[partition] = mark.offset
@@ -106,7 +106,7 @@ extension PartitionHandover {
             assignment.restart("PostgreSQL does not answer: the worker cannot store the offsets of lost decisions")
             return starts
         }
-        // The search for lost claims needs the losses that the code above has stored.
+        // The search for lost claims reads the losses that the code above has stored.
         let entering = losses.begin(isRead: stored != nil || assigned.isEmpty)
         for partition in assigned {
             guard let state = assignment[partition] else { continue }
@@ -133,7 +133,7 @@ extension PartitionHandover {
     func prepared(
         _ partition: TopicPartition, assignment number: UInt64, highestDecided: Int64?, _ stored: StoredCheckpoints
     ) {
-        // The message may be of an earlier assignment, or the partition is being revoked.
+        // The message is ignored if it belongs to an earlier assignment, or if the partition is being revoked.
         guard let state = assignment[partition], state.assignment == number, assignment.gate.isTaking(partition)
         else { return }
         let row = stored.checkpoints[partition.partition]
@@ -288,7 +288,7 @@ extension PartitionHandover {
             all, consumer, seconds: max(1, started + grace - WallClock.monotonicSeconds))
         let uncommitted = assignment.partitions.values.count { $0.progress.position != $0.progress.committed?.offset }
         forget(all)
-        // If the broker did not answer the commit, it probably will not answer the departure from the group either.
+        // If the broker did not answer the commit, it probably will not answer the departure either.
         consumer.close(withinSeconds: isHeard ? PipelineLimits.closeSeconds : 0)
         logger.info(
             "stopped consuming",

@@ -38,7 +38,7 @@ struct PartitionIntake: Sendable {
         phase = prerequisites.isEmpty ? .open : .waiting(for: prerequisites)
     }
 
-    /// The offset of the next record to read; nil until the first record or the log's end comes.
+    /// See `ReadPosition.next`.
     var next: Int64? { read.next }
 
     var isOpen: Bool { if case .open = phase { true } else { false } }
@@ -58,10 +58,9 @@ struct PartitionIntake: Sendable {
         if fetching == .starting { fetching = .running }
     }
 
-    /// Notes that the log now ends at `offset`.
     mutating func ended(at offset: Int64) { read.ended(at: offset) }
 
-    /// Returns the offset before which the log needs no more work, if every record before `position` is decided.
+    /// See `ReadPosition.reached`.
     func reached(decided position: Int64?) -> Int64? { read.reached(decided: position) }
 
     /// Takes a record. Returns true if it begins at once, and false if it is pending.

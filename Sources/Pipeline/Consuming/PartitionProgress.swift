@@ -8,8 +8,8 @@ import PlantedFaults
 /// The worker commits no offset in Kafka above the lower of two offsets:
 ///
 /// 1. the offset before which this owner has *finished* every record that it read
-/// 2. the offset that this owner has *checkpointed* since, by a compare-and-set on the partition's row. The database
-///   must still have the history in which those records were decided. Another owner's row never counts.
+/// 2. the offset that this owner has *checkpointed*, by a compare-and-set on the partition's row. The database must
+///   have the same history as when those records were decided. Another owner's row never counts.
 ///
 /// Decisions may be lost if the row does not have this owner's last write, or if a decision and its checkpoint are in
 /// different histories. Then the partition *restarts* at the lower of Kafka's committed offset and the database's
@@ -55,7 +55,7 @@ struct PartitionProgress: Sendable {
     private var decidedIn: DatabaseHistory?
     private var pendingWrite: PendingWrite?
 
-    /// The mark that Kafka certainly has; nil if there is none.
+    /// The offset and metadata that Kafka certainly has; nil if there are none.
     private(set) var committed: CommitMark?
     /// The commit under way; nil if there is none.
     private(set) var pendingCommit: CommitMark?
@@ -65,7 +65,7 @@ struct PartitionProgress: Sendable {
 
     /// - Parameters:
     ///   - row: the row as read when the partition was assigned; the outer nil if the database did not answer.
-    ///   - writer: a random number of this owner's own.
+    ///   - writer: a random number that identifies this owner in the row.
     init(start: Int64?, committed: CommitMark?, row: OffsetCheckpoint??, writer: Int64) {
         self.start = start
         self.committed = committed
@@ -79,8 +79,8 @@ struct PartitionProgress: Sendable {
 
 extension PartitionProgress {
     /// Returns the start of a partition: the lower of Kafka's committed offset and the checkpoint, but not below the
-    /// log's first offset. Workers commit nothing without a checkpoint. So if there is no row, the database is older
-    /// than the first commit, and the whole log is read again.
+    /// log's first offset. Workers commit nothing without a checkpoint. So if there is no row, the database's state is
+    /// from before the first commit, and the worker reads the whole log again.
     /// - Parameters:
     ///   - row: the checkpoint; the outer nil if the database did not answer.
     ///   - log: the first offset in the log, and the offset after its last record; nil if the broker did not answer.
@@ -89,8 +89,8 @@ extension PartitionProgress {
         committed: Int64, row: OffsetCheckpoint??, log: (low: Int64, high: Int64)?, lowered: Int64? = nil
     ) -> Int64 {
         var checkpoint = row.map { $0?.nextOffset ?? 0 }
-        // The checkpoint belongs to an earlier topic of this name: the database was restored to a time before the topic
-        // was created again.
+        // A checkpoint above the log's end belongs to an earlier topic of this name: the database was restored to a
+        // time before the topic was created again.
         if let log, committed <= log.high, let known = checkpoint, known > log.high { checkpoint = 0 }
         guard let known = [checkpoint, lowered].compactMap({ $0 }).min(), known < committed else { return committed }
         return max(known, min(log?.low ?? known, committed))
@@ -103,10 +103,10 @@ extension PartitionProgress {
     /// The offset after the last admitted record, finished or not.
     var end: Int64? { tracker.end }
 
-    /// Begins a new epoch if the record's offset is below `end`. Returns whether a new epoch began. The topic was then
-    /// deleted and created again, or was truncated, or librdkafka delivers records twice. The worker commits no offset
-    /// until the records admitted earlier are finished, because Kafka may not deliver them again. Call this before the
-    /// record is admitted.
+    /// Begins a new epoch if the record's offset is below `end`. Returns whether a new epoch began. Such an offset
+    /// means that the topic was deleted and created again, or was truncated, or that librdkafka delivers records twice.
+    /// Kafka may not deliver the records of earlier epochs again. So the worker commits no offset until those records
+    /// are finished. Call this before the record is admitted.
     mutating func beginsNewEpoch(at offset: Int64) -> Bool {
         guard let end = tracker.end, offset < end else { return false }
         unfinishedOfEarlierEpochs += tracker.unfinishedCount
@@ -127,7 +127,7 @@ extension PartitionProgress {
 
     /// Notes that the record's outcome is durable. An abandoned record never finishes, so no commit passes its offset.
     /// - Parameter decidedIn: the history of the database that has the outcome; nil if only a broker's acknowledgement
-    ///   makes it durable.
+    ///   makes the outcome durable.
     mutating func finish(_ offset: Int64, epoch: Int, decidedIn history: DatabaseHistory?) -> Restart? {
         if epoch == self.epoch { tracker.finish(offset) } else { unfinishedOfEarlierEpochs -= 1 }
         return decided(in: history)
@@ -159,13 +159,13 @@ extension PartitionProgress {
     mutating func rowWasRead(late found: OffsetCheckpoint?) -> Restart? {
         guard row == nil else { return nil }
         row = .some(found)
-        // A group that had committed nothing started at the earliest record, whatever the row says.
+        // If the group had committed nothing, it started at the earliest record, whatever the row says.
         guard let start, hadCommitted else { return nil }
         return found.map { $0.nextOffset < start } ?? (start > 0) ? .lowerCheckpoint : nil
     }
 
-    /// Returns the write that is due; nil if the row covers the position, or a write is under way. Also nil if the row
-    /// or the position is unknown.
+    /// Returns the write that is due. Returns nil if the row already covers the position, if a write is under way, or
+    /// if the row or the position is unknown.
     mutating func beginCheckpoint() -> (write: CheckpointWrite, decidedIn: DatabaseHistory?)? {
         guard pendingWrite == nil, let row, let position, position != secured else { return nil }
         let write = CheckpointWrite(
@@ -176,7 +176,7 @@ extension PartitionProgress {
         return (write, decidedIn)
     }
 
-    /// The offset that the row covers for this owner; nil if there is none.
+    /// The offset before which the row in the database covers this owner's records; nil if it covers none.
     private var secured: Int64? {
         if let checkpointed { return checkpointed }
         guard epoch == 0, let start, case .some(.some(let row)) = row, row.nextOffset == start else { return nil }
@@ -217,8 +217,8 @@ extension PartitionProgress {
         guard case .some(let expected) = row, found != expected, !PlantedFault.checkpointNotCompared.isPlanted
         else { return nil }
         guard let found, found.version > expected?.version ?? 0 else { return .databaseFellBack }
-        // The row's writer may be this owner, whose write had no answer. Or the writer is the last owner, which wrote
-        // after this owner's read.
+        // A newer row is no fault in two cases: this owner wrote the row and got no answer, or the last owner wrote the
+        // row after this owner had read it.
         let isOwn = found.writer == writer
         let isPredecessors = expected?.writer != writer && (expected == nil || found.writer == expected?.writer)
         guard isOwn || isPredecessors else { return .otherOwner }

@@ -20,7 +20,7 @@ final class PlayerLanes: Sendable {
     fileprivate final class Lane: @unchecked Sendable {
         let player: PlayerID
         var waiting: [Waiting] = []
-        /// The seconds that submissions of this lane waited for Apple during their turns.
+        /// The sum of the seconds that each submission of this lane waited for Apple during its turn.
         var secondsAtApple = 0.0
 
         init(_ player: PlayerID) {
@@ -101,8 +101,8 @@ final class PlayerLanes: Sendable {
         next?.resume()
     }
 
-    /// Adds the seconds that the ticket's submission waited for Apple during its turn, until a verdict or the end of
-    /// its wait.
+    /// Adds to the ticket's lane the seconds that the submission waited for Apple during its turn. The worker calls
+    /// this at a verdict, and when it parks the submission.
     func noteAtApple(_ ticket: Ticket, seconds: Double) {
         state.withLock { _ in ticket.lane.secondsAtApple += seconds }
     }

@@ -1,7 +1,8 @@
-/// The offset up to which a partition is read. A log can end in a transaction's marker, which is not a record.
-/// librdkafka shows such an end only as the log's end. So this offset may be higher than the one after the last record.
+/// The offset up to which a partition is read. A log can end in a Kafka transaction's marker, for which librdkafka
+/// delivers no record. It only reports the log's end. So this offset may be higher than the offset after the last
+/// record.
 ///
-/// The worker never commits this offset, because it commits only decided records.
+/// The worker never commits an offset after such a marker.
 struct ReadPosition: Sendable {
     /// The offset of the next record to read; nil until the first record or the log's end comes.
     private(set) var next: Int64?

@@ -39,8 +39,8 @@ struct RecordIntake {
         return taken
     }
 
-    /// Takes a record without a value that stands for the whole batch. The worker publishes this record as the batch's
-    /// dead letter. The batch is done when the broker has acknowledged the dead letter.
+    /// Takes a record that stands for the whole unreadable batch. This record has no value. The worker publishes the
+    /// record as the batch's dead letter. When the broker has acknowledged the dead letter, the batch is done.
     func stepOver(_ batch: UnreadableBatches.Found, of partition: TopicPartition) {
         assignment[partition]?.unreadable[batch.first] = batch
         take(ConsumerRecord(topicPartition: partition, offset: batch.first))
@@ -63,7 +63,7 @@ struct RecordIntake {
     }
 
     /// Decodes the record, issues the player's ticket, and starts the work. Tickets have the order of the records.
-    /// - Parameter known: the dead letter to make of the record instead of decoding it; nil to decode it.
+    /// - Parameter known: the dead letter for this record, which is then not decoded; nil to decode the record.
     func admit(_ record: ConsumerRecord, to partition: AssignedPartition, as known: DeadLetter? = nil) {
         if partition.beginsNewEpoch(at: record.offset) {
             // The unreadable batches belong to the old log, except the batch that this record stands for.

@@ -53,7 +53,7 @@ final class UnreadableBatchWatch {
     ) {
         if let (suspicion, finding) = examination.take() {
             batches.examined(suspicion)
-            // The result no longer counts if a record came meanwhile, or if the partition was revoked.
+            // If a record came meanwhile, or if the partition was revoked, the result is ignored.
             if let reading = readings[suspicion.partition], reading.next ?? suspicion.offset <= suspicion.offset {
                 goOn(suspicion, finding, consumer, stepOver: stepOver)
             }

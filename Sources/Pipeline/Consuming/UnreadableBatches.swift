@@ -3,12 +3,12 @@ import Kafka
 /// Decides which partitions an unreadable batch may be blocking. Only one thread uses it.
 ///
 /// A suspicion begins if librdkafka fails repeatedly at one offset, or if the log has more records and none comes.
-/// `BatchProbe` then finds out whether a batch is unreadable, and where it ends. It examines one partition at a time,
-/// because it needs as much memory as the batch.
+/// `BatchProbe` then finds out whether a batch is unreadable, and where it ends. The probe examines one partition at a
+/// time, because it needs as much memory as the batch.
 struct UnreadableBatches {
     /// The number of consecutive failures at one offset after which a suspicion begins.
     static let failures = 3
-    /// The seconds without a record, although the log has more, after which a suspicion begins.
+    /// If the log has more records but none comes for this number of seconds, a suspicion begins.
     static let standstillSeconds = 30.0
 
     struct Suspicion: Equatable {

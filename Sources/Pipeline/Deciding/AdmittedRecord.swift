@@ -13,14 +13,14 @@ final class AdmittedRecord: Sendable {
     let ticket: PlayerLanes.Ticket?
     /// The number of the partition's assignment. A record of an older assignment does not move offsets.
     let assignment: UInt64
-    /// The number of times that offsets had gone back under this assignment when the record was admitted.
+    /// The partition's `PartitionProgress.epoch` when the record was admitted.
     let epoch: Int
     /// True if a worker may have decided the submission before. False if the record's offset is above every decided
     /// offset of its partition.
     let mayBeRedelivered: Bool
     /// True if the database was restored to an earlier state, and may have lost a published decision on the record.
     let isDecidedAgain: Bool
-    /// The number of times that the ledger had seen the database fall back when the partition was assigned.
+    /// The ledger's `fallBackCount` when the partition was assigned.
     let fallBackCount: Int
     /// True if the record is isolated: nothing else is in flight, and a death of the process counts against the record.
     let isIsolated: Bool

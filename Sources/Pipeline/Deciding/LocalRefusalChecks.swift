@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// Runs the checks, with Apple, of receipts that receiptd rejected without a request to Apple. A check can show that
+/// Checks with Apple some receipts that receiptd has rejected without a request to Apple. A check can show that
 /// receiptd misreads receipts, for example because Apple changed their format. A stopping process cancels its checks.
 final class LocalRefusalChecks: Sendable {
     private struct State {
@@ -47,7 +47,7 @@ final class LocalRefusalChecks: Sendable {
         while let task = state.withLock({ $0.tasks.values.first }) { await task.value }
     }
 
-    /// Cancels the running checks, waits for their end, and lets none start later.
+    /// Cancels the running checks, and waits for their end. Later calls of `begin` start no check.
     func stop() async {
         let tasks = state.withLock { state in
             state.isStopped = true

@@ -12,7 +12,7 @@ struct MinuteNotes: Sendable {
     }
 
     static let secondsBetweenLines = 60.0
-    /// The most kinds. receiptd chooses the kinds, not a sender, so there are never more.
+    /// The most kinds. Events of further kinds get no line. receiptd itself chooses the kinds, and has fewer than this.
     static let maximumKinds = 200
 
     private var kinds: [String: Kind] = [:]

@@ -42,8 +42,8 @@ final class RetryState {
     var hasFailed: Bool { history.failures > 0 }
 
     /// Returns the number of earlier doubtful answers with this reason. Returns 0 for a parked submission that is not
-    /// due yet. The submission's tries must spread over `RETRY_DOUBT_SECONDS`, even if the worker asks Apple earlier
-    /// for another submission of the same proof.
+    /// due yet: the worker leased it only because another submission with the same proof is due. Its tries must spread
+    /// over `RETRY_DOUBT_SECONDS`, so this early answer does not count.
     func doubts(_ reason: Reason) -> Int {
         if let leased = item.parked, !leased.isDue { 0 } else { history.doubts[reason, default: 0] }
     }
@@ -76,7 +76,7 @@ final class RetryState {
     }
 
     /// True if the submission may stay in memory: it has failed rarely, or retries leave enough places for first tries.
-    /// Parking costs rows, and breaks the order of the player's submissions.
+    /// If the worker parked it, that would cost rows, and break the order of the player's submissions.
     private var leavesRoomForOthers: Bool {
         history.failures < ParkingPolicy.failuresOfItsOwn || parking.slots.isWithinRetryShare
     }

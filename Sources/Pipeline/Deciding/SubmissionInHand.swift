@@ -11,8 +11,8 @@ final class SubmissionInHand: Sendable {
     /// The time at which the submission came into memory, in monotonic seconds.
     let since = WallClock.monotonicSeconds
     let work: WorkInHand
-    /// The number of times that the ledger had seen the database fall back when the worker took the submission, or
-    /// earlier. If the database fell back again since, the submission's decision is void.
+    /// The ledger's `fallBackCount` when the worker took over the record's partition or leased the row. If the database
+    /// falls back after that, the submission's decision is void.
     let fallBackCount: Int
 
     private struct State {

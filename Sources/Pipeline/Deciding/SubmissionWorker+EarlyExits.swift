@@ -2,8 +2,8 @@ import Fulfillment
 import Kafka
 import Operations
 
-/// The end of a submission's work before the request to Apple. Boxed, so that it takes no memory in the thousands of
-/// submissions that wait for Apple.
+/// The way in which a submission's work ends before a request to Apple. Boxed, so that it takes no memory in the
+/// thousands of submissions that wait for Apple.
 indirect enum EarlyExit: Sendable {
     case deadLetter(DeadLetter, of: ConsumerRecord)
     case rejected(Submission, Refusal, proof: Digest256?)

@@ -9,7 +9,8 @@ extension SubmissionWorker {
     /// Checks a refusal in a task of its own. The rejection stands, and the commit of the record's offset does not wait
     /// for the check.
     func checkLater(_ submission: Submission, of item: SubmissionInHand, after refusal: Refusal) {
-        // A suspect's refusal is not checked, because only the suspect's own task may set whether it is at work.
+        // A suspect's refusal is not checked. The check's task would set whether the suspect is at work, and only the
+        // suspect's own task may do so.
         guard Suspected.work == nil, !item.isParked, refusals.isDue, !refusal.cause.isOfEnvelope,
             let doubted = Screening.disputable(submission, refusedFor: refusal.reason)
         else { return }

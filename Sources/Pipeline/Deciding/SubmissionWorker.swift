@@ -100,7 +100,8 @@ public final class SubmissionWorker: Sendable {
     /// The seconds on a clock that stops during an outage of all of Apple.
     private var secondsForApple: Double { WallClock.monotonicSeconds - parking.apple.downSeconds }
 
-    /// Adds the seconds that this submission waited for Apple to its lane. The player's later submissions waited too.
+    /// Adds to the player's lane the seconds that this submission waited for Apple. The player's later submissions
+    /// waited too.
     private func noteAtApple(_ item: SubmissionInHand, since start: Double) {
         if let ticket = item.ticket { lanes.noteAtApple(ticket, seconds: max(0, secondsForApple - start)) }
     }
@@ -122,8 +123,8 @@ public final class SubmissionWorker: Sendable {
         let start = secondsForApple
         while true {
             guard let answer = await proofAnswer(to: screened, recalled, retries) else {
-                // The newest catalog lacks the app, so the submission is rejected as if it came now. If it waited
-                // instead, its partition's offset could not move.
+                // The newest catalog lacks the app, so the worker rejects the submission as if it came now. If the
+                // submission waited instead, its partition's offset could not move.
                 return (rejected(screened, for: .unknownApp), .decided)
             }
             CrashPoint.answered.reached()

@@ -5,7 +5,7 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Logs mistakes in the traffic, with a count and one example. Each kind of mistake gets one line a minute.
+/// Logs mistakes in the traffic. Each kind of mistake gets one line a minute, with a count and one example.
 final class TrafficWatch: Sendable {
     /// The seconds between two searches for misspelt members. Each search parses a record's JSON again.
     private static let secondsBetweenReadings = 1.0
@@ -87,7 +87,7 @@ final class TrafficWatch: Sendable {
         keep(event, of: sender.submissionID, Refusal(.malformedSubmission, cause))
     }
 
-    /// Keeps the rejection in memory for support, because no table has it yet.
+    /// Keeps the rejection in memory for support, until a table has it.
     private func keep(_ event: OutcomeEvent, of submission: Identifier, _ refusal: Refusal) {
         let (reason, player) = (refusal.reason.rawValue, event.playerID.text)
         metrics.localRefusals.note(reason: reason, player: player) {

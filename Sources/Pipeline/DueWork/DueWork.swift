@@ -14,6 +14,7 @@ import Operations
 /// `putBack` only ends the lease. `ParkedSubmissions` declares these calls.
 ///
 /// Parked submissions and holds are `IsolatingWork`, for which `SuspectTurns` finds the row that kills its worker.
+/// Every function that may throw does so if PostgreSQL cannot be reached.
 protocol DueWork: Sendable {
     associatedtype Item: Sendable
 
@@ -23,7 +24,7 @@ protocol DueWork: Sendable {
     var places: DuePlaces { get }
     /// False if this table needs no work. The loop then does not query it.
     var isWanted: Bool { get }
-    /// The mean seconds between two queries of the table. Each pause is random, from half to one and a half times this.
+    /// The mean seconds between two queries of the table, as `LeasingLoop.turn` returns them.
     var lookSeconds: Double { get }
     /// The seconds that one try may take, including its wait for a turn at Apple; nil if the work itself ends a try.
     var trySeconds: Double? { get }
@@ -34,27 +35,25 @@ protocol DueWork: Sendable {
     func nextTurn() async -> DueTurn<Item>
 
     /// Leases up to `limit` due rows, oldest first, for longer than `trySeconds`. `ParkedSource` may also lease up to
-    /// `limit` other rows with the same proofs. Throws if PostgreSQL cannot be reached.
+    /// `limit` other rows with the same proofs.
     func leaseDue(limit: Int) async throws -> DueBatch<Item>
 
     /// Tries one row, and returns once the result is durable. Throws `Abandoned` if the task is cancelled, because the
-    /// process stops or the try takes too long. Throws if PostgreSQL cannot be reached.
+    /// process stops or the try takes too long.
     ///
     /// After a try without a verdict, `work` itself sets the row's next due time. `ParkingPolicy` gives the delay for a
     /// parked submission; `RetryDelay` gives it for a hold, a finish and a refund request. Subscriptions and
     /// notification histories have delays of their own.
     func work(on item: Item) async throws
 
-    /// Sets a later due time for a row whose try was abandoned although the process continues. Throws if PostgreSQL
-    /// cannot be reached.
+    /// Sets a later due time for a row whose try was abandoned although the process continues.
     func putOff(_ item: Item) async throws
 
-    /// Makes a row due at once, as if it had not been leased, because the stopping process interrupted its try. Throws
-    /// if PostgreSQL cannot be reached.
+    /// Makes a row due at once, as if it had not been leased, because the stopping process interrupted its try.
     func release(_ item: Item) async throws
 
     /// Stores whether a death of the process counts against an isolated row. A death counts while the row is at work,
-    /// not while the row waits. Does nothing if the lease is over. Throws if PostgreSQL cannot be reached.
+    /// not while the row waits. Does nothing if the lease is over.
     func accuse(_ item: Item, isAtWork: Bool) async throws
 }
 
@@ -69,7 +68,7 @@ extension DueWork {
     /// Does nothing, because the lease ends by itself.
     func putOff(_ item: Item) async throws {}
 
-    /// Does nothing, because the lease already counts against the row.
+    /// Does nothing, because only `IsolatingWork` isolates rows.
     func accuse(_ item: Item, isAtWork: Bool) async throws {}
 }
 
@@ -124,8 +123,8 @@ extension RetryDelay {
         afterTry(tries, nil, jitter: Double.random(in: 0..<1), now: now)
     }
 
-    /// Returns the seconds until the next request to Apple. Returns nil if only an operator can help. The lease then
-    /// stays as it is, and each lease is longer than the last.
+    /// Returns the seconds until the next request to Apple. Returns nil if only an operator can help. Then the row
+    /// stays leased until the lease ends, and each lease is longer than the last.
     func seconds<Value>(after answer: StoreQueryAnswer<Value>, tries: Int, now: Timestamp) -> Double? {
         var trouble: AppleAnswer.Trouble?
         switch answer {
@@ -138,7 +137,7 @@ extension RetryDelay {
 }
 
 enum DueWorkLimits {
-    /// The seconds between two queries of the table. No player waits for these rows.
+    /// The mean seconds between two queries of the table.
     static let lookSeconds = 2.0
     /// The seconds between two checks for a free place while all places are taken.
     static let busySeconds = 0.05

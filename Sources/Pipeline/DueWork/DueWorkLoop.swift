@@ -16,8 +16,8 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
     private var slots: WorkSlots? { work.places.slots }
 
     /// - Parameters:
-    ///   - leases: the gate that must be open to lease a row. Nil for work that does not depend on decisions that the
-    ///     database may have lost.
+    ///   - leases: the loop leases rows only while this gate is open. Nil for work that does not depend on decisions
+    ///     that the database may have lost.
     ///   - isAppleDown: returns whether Apple is down. While it is down, the loop tries one row at a time, to see
     ///     whether Apple is back.
     init(

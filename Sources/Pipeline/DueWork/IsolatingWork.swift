@@ -4,10 +4,11 @@ protocol IsolatingWork: DueWork {
     /// The most rows that are leased at a time.
     var batch: Int { get }
 
-    /// Stores that a death of the process counts against the isolated row again, because its work continues.
+    /// Stores that a death of the process counts against the isolated row from now on, because the work on the row
+    /// continues.
     func accuse(_ item: Item) async throws
 
-    /// Stores that no death of the process counts against the isolated row, because it only waits.
+    /// Stores that no death of the process counts against the isolated row, because the work on the row now waits.
     func clear(_ item: Item) async throws
 }
 

@@ -15,7 +15,7 @@ struct FinishSource: DueWork {
     let logger: Logger
     var retry = RetryDelay()
 
-    /// True if the catalog has an app whose deliveries must be reported. Rows of other apps may stay due.
+    /// True if the catalog has an app whose deliveries must be reported. While there is none, due rows wait.
     var isWanted: Bool {
         catalog().apps.values.contains { $0.announcements.finishesGrants }
     }

@@ -3,8 +3,8 @@ import NamesAndTimes
 import Operations
 
 /// Ends holds: requests a held purchase from Apple again, judges it, and settles it. Without a verdict the purchase
-/// stays held. Apple called the purchase genuine before, so a doubtful answer does not end the hold: the worker tries
-/// again later. The exception is an expired subscription, which ends the hold after several tries.
+/// stays held. Apple called the purchase genuine before, so after a doubtful answer the worker tries again later. Only
+/// the doubtful answer "expired subscription" ends the hold, after several tries.
 ///
 /// `work` returns once the event is published, or once the hold waits durably for its next try. It throws `Abandoned`
 /// if the database will return the hold again.
@@ -121,7 +121,8 @@ struct HeldPurchaseWorker: Sendable {
         await reschedule(hold, afterSeconds: retrySeconds(of: hold))
     }
 
-    /// Returns the seconds until the hold's next try: the delay of a submission with as many failures.
+    /// Returns the seconds until the hold's next try. The delay grows with the hold's tries as with a submission's
+    /// failures.
     private func retrySeconds(of hold: LeasedHold) -> Double {
         let retry = desk.parking.policy.retry
         let delay = retry.afterTrouble(failures: hold.tries + 1, jitter: Double.random(in: 0..<1))

@@ -4,8 +4,7 @@ import NamesAndTimes
 import Operations
 
 /// Leases holds that may end: an operator released the hold, the hold is due for another try, or a worker last judged
-/// the hold under an older catalog. A hold with three leases that ended without a result is a suspect, as with parked
-/// submissions.
+/// the hold under an older catalog. If a hold's last three leases ended without a result, the hold is a suspect.
 struct HeldSource: IsolatingWork {
     let part = Health.Part.heldLoop
     let failingPart = FailingPart.holds
@@ -35,14 +34,14 @@ struct HeldSource: IsolatingWork {
     private func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
         let lease = try await worker.holds.leaseSuspect(catalogVersion: catalog.version)
         guard case .isolated(let hold) = lease, let reason = reasonToStay(hold, under: catalog) else { return lease }
-        // Without this call, the next lease would count a death against the hold if the process died before `keepHeld`.
+        // The hold did not kill the process. Without this call, a death before `keepHeld` would count against the hold.
         await SuspectTurns.clear { try await worker.holds.clearSuspicion(of: hold) }
         try await worker.holds.keepHeld([(hold, reason)], catalogVersion: catalog.version)
         return .none
     }
 
-    /// Leases due holds. If the newest catalog cannot end a hold, stores that the purchase stays held, without a
-    /// request to Apple.
+    /// Leases due holds. If the newest catalog cannot end a hold, stores without a request to Apple that the purchase
+    /// stays held.
     func leaseDue(limit: Int) async throws -> DueBatch<HeldInHand> {
         let catalog = worker.catalog()
         let leased = try await worker.holds.leaseDue(catalogVersion: catalog.version, limit: limit)
@@ -66,7 +65,8 @@ struct HeldSource: IsolatingWork {
                 throw error
             }
         }
-        // If few slots are free, the loop leases again at once only if some of the leased holds needed no slot.
+        // The loop leases again at once if there may be more due holds and free slots. A hold that stays held needs no
+        // slot.
         let isFull = leased.count == limit && (limit == PipelineLimits.holdBatch || !staying.isEmpty)
         // Holds of one submission share its proof.
         return DueBatch(
@@ -89,8 +89,7 @@ struct HeldSource: IsolatingWork {
     func accuse(_ item: HeldInHand) async throws { try await worker.holds.accuse(item.hold) }
     func clear(_ item: HeldInHand) async throws { try await worker.holds.clearSuspicion(of: item.hold) }
 
-    /// Counts and logs a hold that is set aside. Its player gets no event, because receiptd must not reject a paying
-    /// player for a fault of receiptd.
+    /// Counts and logs a hold that is set aside. The player, who has paid, gets no event.
     private func countSetAside(_ purchase: SetAsidePurchase) {
         worker.desk.metrics.all.crashedPurchases.with("held").increment()
         worker.desk.metrics.all.incidents.note(.crashed, of: "a held purchase")

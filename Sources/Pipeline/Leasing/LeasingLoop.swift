@@ -28,7 +28,7 @@ final class LeasingState: Sendable {
     var underWay: Int { count.load(ordering: .sequentiallyConsistent) }
 
     fileprivate var isIdle: Bool {
-        // This must read `isInTurn` first, because a turn counts its leased rows in `underWay` before the turn ends.
+        // `isInTurn` must be read first. A turn adds its leased rows to `underWay` before `isInTurn` becomes false.
         !isInTurn.load(ordering: .sequentiallyConsistent) && underWay == 0
     }
 
@@ -54,7 +54,7 @@ extension LeasingLoop {
     /// Stops leasing, cancels work that waits for Apple, and waits a while for work in the database.
     func stop() async {
         cancel()
-        // The wait has a deadline of its own. Without it, the process would stop late if PostgreSQL cannot be reached.
+        // If PostgreSQL cannot be reached, the work does not end. The deadline lets the process stop in time.
         let deadline = WallClock.monotonicSeconds + PipelineLimits.leaseDrainSeconds
         while !state.isIdle, WallClock.monotonicSeconds < deadline { await BlockingWork.pause(seconds: 0.05) }
         health.retire(part)

@@ -50,8 +50,8 @@ struct ParkedSource: IsolatingWork {
             inHand: { ParkedInHand($0, sharing: $1, fallBackCount: fallBackCount) })
     }
 
-    /// Makes parked submissions due that wait for the end of a failure at Apple. Does so when Apple has answered other
-    /// submissions after such a failure.
+    /// When Apple has answered submissions after a failure, makes due some parked submissions that wait for the end of
+    /// such a failure.
     private func wakeTroubled() async throws {
         guard let signs = parking.recovery.take(isDown: parking.apple.isDown) else { return }
         let place = try await parking.store.wakeTroubled(signs.count, of: signs.apps, after: signs.place)
@@ -70,8 +70,7 @@ struct ParkedSource: IsolatingWork {
     func accuse(_ item: ParkedInHand) async throws { try await parking.store.accuse(item.leased) }
     func clear(_ item: ParkedInHand) async throws { try await parking.store.clearSuspicion(of: item.leased) }
 
-    /// Counts and logs a submission that is set aside. Its sender gets no event, because receiptd must not reject a
-    /// paying player for a fault of receiptd.
+    /// Counts and logs a submission that is set aside. Its sender gets no event.
     private func countSetAside(_ submission: SetAsideSubmission) {
         worker.metrics.all.parkings.with(ParkingReason.crashed.rawValue).increment()
         worker.metrics.all.incidents.note(.crashed, of: "a parked submission")

@@ -10,9 +10,8 @@ import Synchronization
 /// If three workers die while they try only this row, the row is set aside for an operator. A parked submission first
 /// gets one more try, also with nothing else leased, after `ParkingPolicy.lastTrySeconds`.
 ///
-/// The database counts the lease before the worker reads the row, as Kafka gets an isolated record's offset before the
-/// worker begins the record. If a worker died for another reason, the row's next try has a result and clears the
-/// suspicion.
+/// The database counts the lease before the worker reads the row. If a worker died for another reason, the row's next
+/// try has a result and clears the suspicion.
 final class SuspectTurns: Sendable {
     private let parking: ParkingContext
     private let failures: Failures
@@ -67,7 +66,8 @@ final class SuspectTurns: Sendable {
 
     /// Returns whether a suspect is due. Returns false during an outage of Apple, and if PostgreSQL cannot be reached.
     private func isAnyDue(_ hasSuspect: () async throws -> Bool) async -> Bool {
-        // During an outage a try is long and may be interrupted. A death would then count against a harmless row.
+        // During an outage a try is long. If the process is killed during such a try, the death would count against a
+        // harmless row.
         guard !parking.apple.isDown else { return false }
         do { return try await hasSuspect() } catch {
             failures.report(error, of: part)

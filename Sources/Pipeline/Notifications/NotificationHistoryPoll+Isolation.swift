@@ -35,7 +35,8 @@ extension NotificationHistoryPoll {
             let accused = AccusedPlace(named, of: name, in: source.places, seconds: Self.leaseSeconds)
             let accusation = Accusation { await accused.change(isAtWork: $0) }
             let effects = try await Suspected.$work.withValue(accusation) { try await work(on: [body]) }
-            // While the worker requests the next page from Apple, a death counts against no notification.
+            // The worker withdraws the accusation before it requests the next page from Apple. So no death counts
+            // during that request.
             await accusation.waits()
             guard let renewed = accused.place else { return nil }
             place = renewed
@@ -53,8 +54,8 @@ extension NotificationHistoryPoll {
         return []
     }
 
-    /// Waits until `isReady`. If that takes too long, throws `Abandoned`, which ends the round. Another round will
-    /// come.
+    /// Waits until `isReady` returns true. If that takes too long, throws `Abandoned`. This ends the round, and a later
+    /// round continues.
     private func wait(_ isReady: () -> Bool) async throws {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.turnSeconds
         while !isReady() {
@@ -64,7 +65,7 @@ extension NotificationHistoryPoll {
     }
 }
 
-/// The last notification of each history that this process isolated and survived.
+/// For each history, the last notification that this process isolated and survived.
 final class HistorySuspects: Sendable {
     private let names = Mutex<[HistoryScope: Digest256]>([:])
 

@@ -24,9 +24,8 @@ public struct NotificationHistorySource: Sendable {
 /// Requests from Apple the notifications that Apple tried to send. So a notification that never reached the topic has
 /// the same effect as a notification that did.
 ///
-/// The place in a history moves page by page, after a page's effects are durable, and only in the database that has
-/// these effects. A fail-over that loses the latest effects also loses the place after them. To take a page again does
-/// no harm.
+/// When a page's effects are durable, the worker moves its place past the page, in the same database. So a fail-over
+/// that loses the latest effects also loses the place after them. To take a page again does no harm.
 struct NotificationHistoryPoll: DueWork {
     let part = Health.Part.historyLoop
     let failingPart = FailingPart.history
@@ -125,7 +124,7 @@ struct NotificationHistoryPoll: DueWork {
     }
 
     func release(_ round: HistoryRound) async throws {
-        // `work`, which also ends the round, may not have begun.
+        // `work` ends the round too, but perhaps it has not begun.
         rounds.ended(round.scope)
         try await source.places.release(round.place, dueAfterSeconds: 0)
     }
@@ -136,8 +135,8 @@ struct NotificationHistoryPoll: DueWork {
         var from = place.start(days: source.days)
         var sparse = 0
         while let window = unfinished?.window ?? place.window(from: from, sparse: sparse) {
-            // The token of the page after the last page that an earlier reader finished. Nil after Apple has answered
-            // with this page.
+            // The token of the first page that an earlier reader did not finish. Nil once Apple has answered with this
+            // page.
             var resumed = unfinished?.token
             var page: String?
             unfinished = nil

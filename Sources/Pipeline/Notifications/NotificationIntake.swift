@@ -45,9 +45,9 @@ public final class NotificationIntake: Sendable {
             properties: producerProperties, topic: topic, health: health, voice: voice, logger: logger)
     }
 
-    /// Watches the broker and the topic until its task is cancelled. A broker's answer also ends a failure that a post
-    /// reported. Otherwise only a post could end this failure. But a load balancer that reads `/readyz` sends no posts
-    /// to a process that is not ready.
+    /// Watches the broker and the topic until its task is cancelled. If a post reported a failure, the watch ends it
+    /// when a broker answers. No later post could: a load balancer that reads `/readyz` sends no posts to a process
+    /// that is not ready.
     public func watch() async {
         async let topicWatch: Void = TopicWatch.run(
             topics: [WatchedTopic(name: topic, isNeeded: true)], properties: properties,
@@ -63,7 +63,7 @@ public final class NotificationIntake: Sendable {
     /// Closes the producer. Returns when a broker has acknowledged each record under way, or the record's time is over.
     public func close() async {
         await withCheckedContinuation { continuation in
-            // The call waits for the producer's thread.
+            // `close` waits for the producer's thread, so it must not run on the cooperative pool.
             BlockingWork.run { [producer] in
                 producer.close()
                 continuation.resume()

@@ -4,8 +4,7 @@ import Kafka
 /// The topic of Apple's notifications, and the parts with which the worker processes them.
 public struct NotificationSource: Sendable {
     public let topic: String
-    /// The properties of the topic's consumer. Each batched topic has its own consumer group. Members of one group that
-    /// read different topics would cause needless rebalances.
+    /// The properties of the topic's consumer, which has a group of its own.
     public let consumerProperties: KafkaProperties
     public let parser: any NotificationParser
     public let notices: any NoticeLedger

@@ -27,10 +27,9 @@ struct NotificationWorker: Sendable {
         let received: ReceivedNotice
     }
 
-    /// Processes a batch, and returns when it is durable: Kafka has acknowledged its dead letters, and the database has
-    /// committed the rest. Its events are published too, and stay in the outbox until Kafka acknowledges them. Throws
-    /// `Abandoned` if the publisher closes, and the database's error if PostgreSQL cannot be reached. The caller may
-    /// then pass the batch again.
+    /// Processes a batch. Returns when Kafka has acknowledged the batch's dead letters and events, and the database has
+    /// committed the rest. Throws `Abandoned` if the publisher closes, and the database's error if PostgreSQL cannot be
+    /// reached. The caller may then pass the batch again.
     /// - Returns: the history of the database that stores the batch's effects; nil if no database does.
     func work(on notifications: [ReceivedNotification]) async throws -> DatabaseHistory? {
         let catalog = catalog()

@@ -1,7 +1,8 @@
 import Fulfillment
 import Synchronization
 
-/// The apps whose submissions wait for an operator, as far as this process knows.
+/// The apps whose credentials are missing or refused, as far as this process knows. Their submissions wait for an
+/// operator.
 final class BlockedApps: Sendable {
     /// An app's credentials, either for verifyReceipt or for the App Store Server API. An operator may correct only one
     /// of the two.

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The apps without App Store Server API credentials whose players send proofs that need such credentials.
 ///
-/// Anyone can send a transaction id, so one player's proofs say nothing about the app. An app counts as misconfigured
-/// when several players have sent such proofs, as with refused credentials.
+/// Anyone can send a transaction id, so one player's proofs say nothing about the app. When several players have sent
+/// such proofs, the app counts as misconfigured. `CredentialsState` has the limits.
 final class MissingCredentials: Sendable {
     private struct Evidence {
         var state = CredentialsState()
@@ -13,8 +13,8 @@ final class MissingCredentials: Sendable {
         var lastAt = 0.0
     }
 
-    /// The seconds without such a proof after which no submission waits for the credentials, because the worker tries
-    /// each parked submission again within this time.
+    /// If no such proof came for this number of seconds, no submission waits for the credentials: the worker would have
+    /// tried each parked submission again within this time.
     private static let forgottenSeconds = 2 * ParkingPolicy.longestSeconds
     /// The fault, as one clause for an operator.
     static let sentence =

@@ -5,8 +5,8 @@ import Operations
 
 /// Handles submissions that wait because their app has no App Store Server API credentials.
 extension SubmissionWorker {
-    /// Notes a submission that is blocked before its first try. A bare transaction id has no signature. So the app
-    /// counts as misconfigured only when several players have sent such ids.
+    /// Notes a submission that is blocked before its first try. A bare transaction id proves nothing. So the app counts
+    /// as misconfigured only when several players have sent such ids.
     func noteMissingCredentials(_ blockage: AppleAnswer.Blockage, of screened: ScreenedSubmission) {
         let submission = screened.submission
         guard case .transactionID = screened.proof.material,

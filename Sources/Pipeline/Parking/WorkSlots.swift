@@ -26,7 +26,8 @@ final class WorkSlots: Sendable {
         /// The places of the player's records that wait for the player's earlier records.
         var behind = Places()
 
-        /// The places of records that wait for retrying submissions; zero if the player has no retrying submission.
+        /// The places of the player's records that wait for a retrying submission; zero if the player has no retrying
+        /// submission.
         var behindRetrying: Places { retrying > 0 ? behind : Places() }
     }
 
@@ -41,7 +42,7 @@ final class WorkSlots: Sendable {
         /// The number of sources that are leasing now.
         var leasing = 0
         var isLeasingPaused = false
-        /// The sources that wait, until all other leased work has ended, to isolate a row.
+        /// The sources that have a row to isolate, and wait until all leased work has ended.
         var waitingToIsolate: Set<FailingPart> = []
         var isIsolating = false
 
@@ -98,9 +99,9 @@ final class WorkSlots: Sendable {
 
     func endLeasing() { state.withLock { $0.leasing -= 1 } }
 
-    /// Begins the isolation of one row. If it returns true, the source may lease a row and try it with nothing else
-    /// leased by any source. If it returns false, nothing more is leased until this source isolates a row or no longer
-    /// needs to.
+    /// Begins the isolation of one row. If this returns true, the source may lease a row and try it, with nothing else
+    /// leased by any source. If other rows are leased, returns false. Then no source leases more until this source has
+    /// isolated its row or calls `doNotIsolate`.
     func beginIsolating(for source: FailingPart) -> Bool {
         state.withLock { state in
             guard !state.isLeasingPaused, !state.isIsolating else { return false }
@@ -154,7 +155,7 @@ final class WorkSlots: Sendable {
     }
 
     /// True if retrying submissions, and the submissions that wait for them, use at most half of the window. If they
-    /// use more, a retrying submission leaves memory, because they use places of first tries.
+    /// use more, first tries lack places, so a retrying submission must leave memory.
     var isWithinRetryShare: Bool { state.withLock { ($0.retrying + $0.behindRetrying).isWithin(mostRetrying) } }
 
     /// The places of retrying submissions and of the submissions that wait for them, up to half of the window. The

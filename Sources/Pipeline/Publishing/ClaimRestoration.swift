@@ -17,8 +17,7 @@ actor ClaimRestoration {
     private let metrics: ReceiptdMetrics
     private let failures: Failures
     private let logger: Logger
-    /// The number of times that the ledger had seen the database fall back when published events were last compared;
-    /// nil if they never were.
+    /// The ledger's `fallBackCount` at the last comparison of published events; nil before the first comparison.
     private var comparedAfter: Int?
     /// The last restoration. The next restoration waits until the last one ends, and then finds no claims to restore.
     private var last: Task<Void, Never>?
@@ -55,7 +54,7 @@ actor ClaimRestoration {
     }
 
     private nonisolated func enterAll() async {
-        // Reading takes long if many events were published since the loss. So the worker logs once that partitions
+        // If many events were published since the loss, reading takes long. So the worker logs, once, that partitions
         // wait.
         var (hasLooked, isTold) = (false, false)
         while !Task.isCancelled {
@@ -117,7 +116,7 @@ actor ClaimRestoration {
     private nonisolated func keepLostRevisions() async throws {
         let count = ledger.fallBackCount
         guard await comparedAfter != count, let topic = search.topics.first else { return }
-        // The ledger counts each fall back after this call. The published events show an earlier fall back.
+        // The ledger counts only the fall backs after this call. An earlier fall back shows in the published events.
         if count == 0 { try await ledger.meetDatabase() }
         let ends = try await blocking { [search] in try search.ends(of: topic) }
         let stored = try await checkpoints.read(topic: topic.name, partitions: ends.keys.sorted())
@@ -139,8 +138,8 @@ actor ClaimRestoration {
 
     private func compared(after count: Int) { comparedAfter = count }
 
-    /// Returns the revisions in the last published events; nil if the outcomes topic cannot be read. Submissions must
-    /// not wait for that topic's brokers.
+    /// Returns the revisions in the last published events. Returns nil if the outcomes topic cannot be read, because
+    /// submissions must not wait for that topic's brokers.
     private nonisolated func lastPublished() async throws -> [PublishedRevision]? {
         do {
             return try await reading { [published] in try published.last(isCancelled: $0) }

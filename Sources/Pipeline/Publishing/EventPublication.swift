@@ -12,7 +12,7 @@ struct EventPublication: Sendable {
     let ledger: any PurchaseLedger
     let metrics: PipelineMetrics
 
-    /// Publishes the events in order, without waiting for each event's acknowledgement.
+    /// Publishes the events in order, and returns when Kafka has acknowledged all of them.
     /// - Parameter point: the point at which tests may kill the process, after Kafka has acknowledged all events.
     func publish(_ events: [TracedEvent], then point: CrashPoint? = nil) async throws(Abandoned) {
         guard !events.isEmpty else { return }

@@ -3,8 +3,8 @@ import Kafka
 import NamesAndTimes
 
 /// Finds out whether the database lacks decisions on records whose offsets the fleet has committed in Kafka. It
-/// searches all partitions of all topics that lead to grants. The owner of a partition also notices a loss there. But
-/// until then, another worker must not decide about a purchase. The calls block.
+/// searches all partitions of all topics that lead to grants. A partition's owner notices the partition's loss too, but
+/// perhaps only after another worker has decided about a purchase. The calls block.
 struct LossSearch: Sendable {
     struct Topic: Sendable {
         let name: String

@@ -24,7 +24,8 @@ struct OutboxRelay: Sendable {
             do {
                 let highest = try await unpublished.highestDecidedOffset(
                     topic: partition.topic, partition: partition.partition)
-                // This reads the outbox after the offset, so it sees every unpublished decision up to that offset.
+                // The relay reads the outbox after it has read the offset. So it sees every unpublished decision up to
+                // that offset.
                 guard highest != nil else { return Published(offset: nil) }
                 let events = try await unpublished.unpublished(
                     topic: partition.topic, partition: partition.partition, limit: Self.partitionLimit)

@@ -9,8 +9,9 @@ import Synchronization
 ///
 /// The publisher retries an event until Kafka acknowledges it or the publisher closes. It retries even if the topic
 /// refuses the event as too large. receiptd must publish the event of each grant, and an operator can raise the topic's
-/// `max.message.bytes`. A submission cannot make an event too large, because the fields that an event repeats have
-/// limits. `OutcomeEvent.maximumListedTransactions` and the catalog's limits bound the data from Apple and the catalog.
+/// `max.message.bytes`. A submission cannot make an event too large, because the fields that an event copies from the
+/// submission have limits. `OutcomeEvent.maximumListedTransactions` and the catalog's limits bound the data from Apple
+/// and the catalog.
 public final class OutcomePublisher: Sendable {
     private let outcomesTopic: String
     private let deadLettersTopic: String
@@ -59,7 +60,7 @@ public final class OutcomePublisher: Sendable {
                 return self.failures.recovered(.publisher)
             }
             if error.isMessageTooLarge {
-                // A broker refuses a batch of records as a whole. The event may be small enough by itself.
+                // A broker refuses a batch of records as a whole. So the refused event may be small enough by itself.
                 for record in remaining[first...] { try await send(record, evenIfTooLarge: true) }
                 return
             }
@@ -111,8 +112,8 @@ public final class OutcomePublisher: Sendable {
         while true {
             let failures = await sendAll(remaining)
             let next = failures.filter { !$0.value.isMessageTooLarge }.keys.min()
-            // A broker refuses a batch of records as a whole, so the publisher sends each refused record by itself.
-            // From the first failure of another kind on, the publisher sends all records again anyway.
+            // A broker refuses a batch of records as a whole, so the publisher sends each refused record by itself. If
+            // a record failed for another reason, the code below sends that record and all later records again.
             for index in failures.keys.sorted() where index < next ?? records.endIndex {
                 if try await !send(records[index], evenIfTooLarge: false) { refused.insert(index) }
             }
@@ -129,7 +130,7 @@ public final class OutcomePublisher: Sendable {
 
     /// Sends the original record to the dead-letter topic, or an excerpt if the topic refuses the whole record as too
     /// large.
-    /// - Parameter evenIfCancelled: whether to continue in a cancelled task. If false, the publisher gives up. The
+    /// - Parameter evenIfCancelled: true to continue in a cancelled task. If false, the publisher gives up. The
     ///   record's offset is then not committed, so the partition's next owner sends the dead letter.
     func publish(
         _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, evenIfCancelled: Bool = false
@@ -217,7 +218,7 @@ public final class OutcomePublisher: Sendable {
     private func say(_ error: KafkaError, _ record: ProducerRecord) {
         guard !producer.isClosed else { return }
         let now = now()
-        // Without this, each record in flight would log the line at each attempt.
+        // Without `said`, each record in flight would log a warning at each attempt.
         let isNews = said.withLock { $0.leftOut(of: "\(record.topic) \(error.name)", now: now) } != nil
         if error.isMessageTooLarge {
             logger.log(

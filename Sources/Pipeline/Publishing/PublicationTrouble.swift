@@ -53,7 +53,7 @@ final class PublicationTrouble: Sendable {
         health.set(.outcomesAcknowledged, unmet: reasons.isEmpty ? nil : reasons.joined(separator: "; "))
     }
 
-    /// Returns a text that tells an operator the cause of the error to correct.
+    /// Returns the cause of the error, in words for the operator who can correct it.
     static func words(_ error: KafkaError) -> String {
         switch error.code {
         case KafkaError.Code.invalidTimestamp:

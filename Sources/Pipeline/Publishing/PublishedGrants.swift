@@ -60,7 +60,7 @@ struct PublishedGrants: Sendable {
     /// - Parameters:
     ///   - isCancelled: called from time to time. If it returns true, `read` throws a `CancellationError`.
     ///   - enter: called with batches of owners and of subscriptions' revisions. `PipelineLimits.claimsInMemory` limits
-    ///     the size of a batch. If an id comes again in a later batch, the id's first owner counts.
+    ///     the size of a batch. If an id comes again in a later batch, the owner from the earlier batch counts.
     func read(
         since time: Timestamp, isCancelled: () -> Bool,
         _ enter: (_ owners: [PublishedClaim], _ subscriptions: [PublishedRevision]) throws -> Void
@@ -176,8 +176,8 @@ struct PublishedGrants: Sendable {
             playerID: Identifier(player), bundleID: Identifier(bundle))
     }
 
-    /// Returns the event's revision; nil for an event of another kind. The database has this revision unless a fall
-    /// back lost it.
+    /// Returns the event's revision; nil for an event of another kind. If the database lacks this revision, it fell
+    /// back.
     private static func revision(of record: ConsumerRecord, _ wanted: [[UInt8]]) -> PublishedRevision? {
         let kinds = record.values(of: "ce_type")
         let isOfSubscription = kinds.contains(subscriptionKind)

@@ -33,7 +33,8 @@ final class ReplaceableProducer: Sendable {
             progress: { pulse.beat() })
     }
 
-    /// Reports to health for all its producers. A replaced producer's thread may end after this object is closed.
+    /// Reports to health for the present producer and for the replaced ones. A replaced producer's thread may still run
+    /// after `close`, so `end` stops its reports.
     private final class Pulse: Sendable {
         private let health: Health
         private let isOver = Mutex(false)

@@ -30,7 +30,7 @@ public struct StoredDeadLetter: Sendable, Comparable {
         public var submissionID: String?
         public var playerID: String?
         public var bundleID: String?
-        /// The record's key; nil if the key is not text.
+        /// The record's key; nil if there is none, or if the key is not text or too long.
         public var key: String?
     }
 

@@ -6,8 +6,7 @@ import Operations
 /// The topic on which the game server reports consumption.
 public struct ConsumptionSource: Sendable {
     public let topic: String
-    /// The properties of the topic's consumer. Each batched topic has its own consumer group. Members of one group that
-    /// read different topics would cause needless rebalances.
+    /// The properties of the topic's consumer, which has a group of its own.
     public let consumerProperties: KafkaProperties
 
     public init(topic: String, consumerProperties: KafkaProperties) {

@@ -15,7 +15,7 @@ final class SubscriptionChecks: DueWork {
     private let verification: PipelineVerification
     private let catalog: @Sendable () -> Catalog
     private let publication: EventPublication
-    /// The leases under way, by app. A slow answer of Apple for one app must not delay other apps.
+    /// The leases under way, by app. Each app has a limit, so Apple's slow answers for one app do not delay other apps.
     private let underWay = Mutex<[BundleID: Set<Lease>]>([:])
 
     private struct Lease: Hashable {

@@ -61,8 +61,8 @@ public struct SubscriptionQuestion: Sendable {
             findings.add(
                 history: history.transactions, readUntil: history.readUntil, of: subscription, under: app, now: now())
         } catch {
-            // The findings in the statuses count. The row notes that the history is not read yet, and becomes due for
-            // that again.
+            // The findings in the statuses count. The history is not read yet, so the row becomes due again for the
+            // history.
             switch error {
             case .notFound, .refused: break
             case .trouble(let trouble): findings.retryAfterSeconds = Self.delay(after: trouble, now())
@@ -79,8 +79,8 @@ public struct SubscriptionQuestion: Sendable {
     }
 
     /// Returns the periods bought since `since`, and the time up to which they are complete. If the history has more
-    /// pages than one try reads, a narrower window follows. This window ends at the purchase time of the middle period
-    /// that was read. The next try continues from the end of the complete window.
+    /// than `missedPeriodPages` pages, the worker reads a narrower window. This window ends at the purchase time of the
+    /// middle period that was read. The next check continues where the complete window ends.
     private func missed(
         since: Timestamp, _ context: StoreQueryContext
     ) async throws(StoreQueryFailure) -> History {
@@ -98,8 +98,8 @@ public struct SubscriptionQuestion: Sendable {
         return History(transactions: read, readUntil: .nowhere)
     }
 
-    /// Returns the periods bought between the two times, as one page. `next` is set if there are more periods than one
-    /// try reads.
+    /// Returns the periods bought between the two times, as one page. `next` is set if Apple has more than
+    /// `missedPeriodPages` pages.
     private func missed(
         since: Timestamp, until: Timestamp?, _ context: StoreQueryContext
     ) async throws(StoreQueryFailure) -> TransactionHistoryPage {

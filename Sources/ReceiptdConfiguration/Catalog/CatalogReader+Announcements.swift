@@ -3,7 +3,7 @@ import Fulfillment
 extension CatalogReader {
     static let onOff = [(word: "on", value: true), (word: "off", value: false)]
 
-    /// Reads the policy for Apple's announcements, and for the checks and reports that receiptd sends Apple on its own.
+    /// Reads the policy for Apple's announcements, and for requests to Apple without a submission.
     mutating func announcements(of app: inout AppPolicy, in fields: inout CatalogFields) {
         let positions = Dictionary(
             fields.entries.map { ($0.name, $0.position) }, uniquingKeysWith: { first, _ in first })

@@ -1,8 +1,8 @@
-/// Finds a text with more YAML aliases than anybody writes by mistake.
+/// Finds a text with more than `maximum` YAML aliases, which nobody writes by mistake.
 ///
-/// The composition reports each alias as a fault. Before that, the YAML library expands aliases to compare keys, which
-/// takes forever for a few dozen aliases. This check is cheap. It is wrong only for prose with many words that begin
-/// with an asterisk.
+/// `YAMLComposition` reports each alias as a fault. Before that, the YAML library expands aliases to compare keys. A
+/// few dozen nested aliases expand to so much that this never ends. This check is cheap. It is wrong only for prose
+/// with many words that begin with an asterisk.
 enum AliasFlood {
     /// The most aliases. 16 aliases make a value at most about a thousand times larger.
     static let maximum = 16

@@ -18,7 +18,7 @@ package struct AppleSettings: Sendable {
     /// The most requests per second of all replicas together, for each app and endpoint; 0 for no limit. The sandbox
     /// has a tenth of this limit.
     package var maxRequestsPerSecond = 0.0
-    /// The most local refusals per minute that each replica checks with Apple; 0 checks none.
+    /// The most local answers (rejections by screening) per minute for which a replica later asks Apple; 0 for none.
     package var localRefusalChecksPerMinute = 6
     /// The path of a PEM file with the roots for TLS to Apple; nil for the system's roots.
     package var caFile: String?

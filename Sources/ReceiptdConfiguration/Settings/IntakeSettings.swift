@@ -5,8 +5,8 @@ import NamesAndTimes
 package struct IntakeSettings: Sendable {
     /// The apps whose notifications the intake accepts.
     package enum Apps: Sendable, Equatable {
-        /// The setting is missing. An intake on a loopback address then accepts all apps. On any other address this is
-        /// a fault.
+        /// The setting is missing. If the intake listens on a loopback address, it then accepts all apps. On any other
+        /// address the missing setting is a fault.
         case unnamed
         /// The setting is `*`: the intake accepts the notifications of all apps.
         case all

@@ -38,13 +38,13 @@ package struct KafkaClientProperties {
                 ("fetch.wait.max.ms", "100"),
                 ("fetch.error.backoff.ms", "50"),
                 ("queued.max.messages.kbytes", String(Self.prefetchKilobytes)),
-                // This event at the end of a partition shows that the client may read the partition.
+                // librdkafka's event at the end of a partition shows that the client may read the partition.
                 ("enable.partition.eof", "true"),
             ] + Self.fetchBackoff(KafkaLibrary.version) + fetchLimit + settings.properties.pairs)
     }
 
-    /// Returns the pause between fetches while enough records are prefetched. librdkafka's default is a second.
-    /// librdkafka before 2.2 does not have this property, so the worker wakes its fetching threads instead.
+    /// Returns the property for the pause before the next fetch once enough records are prefetched. The default is a
+    /// second. librdkafka before 2.2 does not have the property, so the worker wakes the fetching threads instead.
     static func fetchBackoff(_ version: Int32) -> [(name: String, value: String)] {
         version >= 0x0202_0000 ? [("fetch.queue.backoff.ms", "10")] : []
     }
@@ -66,8 +66,8 @@ package struct KafkaClientProperties {
 
     package var consumptionConsumer: KafkaProperties { consumer(inGroup: settings.consumptionGroupID) }
 
-    /// Returns the properties of a consumer of an optional topic, in a group of its own. Such a consumer looks for a
-    /// missing topic more often.
+    /// Returns the properties of a consumer of an optional topic, in a group of its own. The consumer refreshes its
+    /// metadata often, so that it soon finds a topic that was missing.
     private func consumer(inGroup group: String) -> KafkaProperties {
         var properties = consumer
         properties["group.id"] = group

@@ -12,8 +12,8 @@ package struct KafkaSettings: Sendable {
     package var notificationsTopic = "app-store-notifications"
     package var accountsTopic = "player-accounts"
     package var consumptionTopic = "receipt-consumption"
-    /// Each further topic has a consumer group of its own. In one group, a consumer of one topic would cause rebalances
-    /// for the consumers of the other topics.
+    /// Each topic that workers read beside the submissions topic has a consumer group of its own. In one group, a
+    /// consumer of one topic would cause rebalances for the consumers of the other topics.
     package var notificationsGroupID: String { groupID + "-notifications" }
     package var accountsGroupID: String { groupID + "-accounts" }
     package var consumptionGroupID: String { groupID + "-consumption" }

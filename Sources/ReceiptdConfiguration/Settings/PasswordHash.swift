@@ -4,7 +4,7 @@ import Encodings
 /// padding. receiptd treats the hash as a secret too.
 package struct PasswordHash: Sendable, Equatable {
     /// The cost is `2^logRounds` rounds over `128 * blockSize` bytes, `parallelism` times. The ranges are small,
-    /// because each sign-in costs as much.
+    /// because every sign-in has this cost.
     package static let logRoundsRange = 10...17
     package static let blockSizeRange = 1...16
     package static let parallelismRange = 1...4
@@ -26,7 +26,7 @@ package struct PasswordHash: Sendable, Equatable {
         self.digest = digest
     }
 
-    /// Returns nil if `text` is no such hash, because it may be a password. Returns nil if the cost is too high.
+    /// Returns nil, and no reason, if `text` is no such hash or costs too much: the text may be a password.
     package init?(_ text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt" else { return nil }

@@ -11,7 +11,7 @@ struct ProtectedProperties {
     let groupID: String
     let libraryVersion: Int32
 
-    /// The names of each property with its synonyms, and the texts that mean receiptd's value. The first text is the
+    /// The name and the synonyms of each property, and the texts that mean receiptd's value. The first text is the
     /// usual one.
     private static let fixed: [(names: [String], values: [String])] = [
         (["enable.auto.commit", "auto.commit.enable"], ["false", "f", "0"]),
@@ -27,8 +27,8 @@ struct ProtectedProperties {
         (["group.protocol"], ["classic"]),
     ]
 
-    /// Returns the fault of a property, as words that follow its name; nil if there is none. The words contain only
-    /// receiptd's value.
+    /// Returns the fault of a property, as words that follow its name; nil if there is none. The words never contain
+    /// the operator's value.
     func fault(of name: String, value: String) -> String? {
         let given = value
         let value = given.lowercased()

@@ -51,7 +51,7 @@ extension Settings {
             let source = SettingsSource(environment: environment, file: file)
             var checks = SettingsChecks(source.values)
             var settings = Settings()
-            // If a secret cannot be read, there is already a fault.
+            // A secret that cannot be read already has a fault, so it is not missing.
             let faulty = Set(source.faults.map(\.setting))
             for requirement in required where !checks.isSet(requirement.setting) {
                 let name = requirement.setting.rawValue
@@ -119,8 +119,8 @@ extension Settings {
             }
         }
 
-        /// Refuses the samples' published root together with an address of Apple. The key of this root is public, so
-        /// anybody could make receipts that a real game's worker grants.
+        /// Adds a fault if the settings trust the samples' published root and also have an address of Apple. The key of
+        /// this root is public, so anybody could make receipts that a real game's worker grants.
         private func refusePublishedRoot(_ checks: inout SettingsChecks, _ apple: AppleSettings) {
             let names = apple.apples.map(\.rawValue)
             guard apple.roots.holdsPublishedRoot, !names.isEmpty else { return }

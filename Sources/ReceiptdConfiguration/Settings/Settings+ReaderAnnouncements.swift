@@ -1,5 +1,5 @@
 extension Settings.Reader {
-    /// Reads the settings for Apple's announcements, and for the checks that receiptd makes at Apple on its own.
+    /// Reads the settings for Apple's announcements, and for requests to Apple without a submission.
     func readAnnouncements(_ checks: inout SettingsChecks, into settings: inout Settings) {
         checks.decimal(
             .notificationHistorySeconds, into: &settings.announcements.historySeconds, in: SettingsLimits.delaySeconds)

@@ -4,8 +4,8 @@ import Logging
 import NamesAndTimes
 
 extension Settings {
-    /// The settings and their values for the log at the start. The summary shows whether secrets are set and how many,
-    /// the database's host and name, and the names of the operator's Kafka properties.
+    /// The settings and their values for the log at the start. Of a secret, the summary shows only the number of keys
+    /// or users, or the database's host and name. Of the operator's Kafka properties, it shows only the names.
     package var redactedSummary: [(String, String)] {
         let rows: [(SettingName, String)] = [
             (.kafkaBootstrapServers, kafka.bootstrapServers),

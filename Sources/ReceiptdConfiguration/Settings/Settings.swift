@@ -51,8 +51,8 @@ package struct DatabaseSettings: Sendable {
 }
 
 package struct RetrySettings: Sendable {
-    /// The delays between two tries. The delays double from 0.5 s to 300 s. For doubtful answers the delays cover 600
-    /// s.
+    /// The delays between two tries. Each is random, below a limit that doubles from 0.5 s to 300 s. The three tries
+    /// about a doubtful answer are spread over 600 s.
     package var delay = RetryDelay()
     /// The seconds after which a worker parks a submission that it retries.
     package var parkAfterSeconds = 30.0

@@ -16,7 +16,8 @@ enum SettingsLimits {
     static let retentionDays = 1...3650
     /// The range of days of the notification history. Apple keeps notifications for 180 days.
     static let historyDays = 1...180
-    /// The range of seconds for the report. Apple accepts a report within twelve hours of the refund request.
+    /// The range of seconds for which a refund request waits for the game server's report. Apple accepts a report
+    /// within twelve hours of the refund request.
     static let consumptionWaitSeconds = 0.0...36_000
     static let refusalChecks = 0...6000
     static let port = 0...65_535

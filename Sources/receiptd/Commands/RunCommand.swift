@@ -10,7 +10,7 @@ struct RunCommand: OperatorCommand {
         commandName: "run", abstract: "Runs the worker, until SIGTERM or SIGINT.")
 
     private static let arenas: Int32 = 4
-    /// The bytes from which glibc returns a freed allocation to the system. `trimThreshold` is for the heap's free end.
+    /// glibc returns freed allocations of this size or more to the system. `trimThreshold` is for the heap's free end.
     private static let mapThreshold: Int32 = 128 * 1024
     private static let trimThreshold: Int32 = 1024 * 1024
 

@@ -35,7 +35,7 @@ struct UnclaimedCommand: CommandGroup {
             let store = UnclaimedAdministration(pool: pool)
             let found = try await store.count(filter).all
             try choice.requireAny(found, "unclaimed")
-            // A retried purchase may become unclaimed again at once. The limit ends the retries.
+            // A retried purchase may become unclaimed again at once. So the command makes at most `count` retries.
             let count = choice.count(found)
             if choice.operation.dryRun { return print("\(count) would be due now; nothing was done") }
             let due = try await ConsoleChanges(pool: pool).record(

@@ -10,8 +10,8 @@ import Synchronization
 final class ShutdownLimit: Sendable {
     /// The seconds after the grace period in which the consumer leaves its group.
     private static let marginSeconds = 1.0
-    /// The seconds after the grace period at which the process ends, even during a call that cannot be interrupted.
-    /// librdkafka's threads keep sleeping if somebody sets the host's clock back.
+    /// The seconds after the grace period at which the process ends, even during a call that cannot be interrupted. If
+    /// somebody sets the host's clock back, librdkafka's threads keep sleeping, and a call may wait for them.
     private static let endMarginSeconds = 10.0
 
     private let seconds: Double

@@ -42,7 +42,7 @@ struct WorkerService: Service {
             pool: ledger.deciding, longestDelay: settings.retry.longestSeconds,
             mostUnprovenBytes: settings.retry.unprovenBytes,
             observer: .reporting(to: metrics, health, logger))
-        // The budget has its own pool, so that a lease of the budget does not wait for a batch.
+        // The request budget has its own pool, so that a lease of requests does not wait for a batch of decisions.
         let budgetPool = PostgresPool(configuration: settings.database.workerConfiguration, size: 1, hung: noteHung)
         let limit = ShutdownLimit(seconds: settings.shutdownGraceSeconds, pools: [pool, budgetPool], logger: logger)
         let limits = AppleLimits(
@@ -181,8 +181,8 @@ struct WorkerService: Service {
         case other
     }
 
-    /// Runs the pipeline and the other tasks until the process stops. If one of them ends earlier, the others stop in
-    /// order.
+    /// Runs the pipeline and the other tasks until the process stops. If one of the other tasks throws, the pipeline
+    /// stops as at a signal. Once the pipeline has ended, the other tasks are cancelled.
     private func run(_ pipeline: Pipeline, beside others: [@Sendable () async throws -> Void]) async throws {
         try await withThrowingTaskGroup(of: Ended.self) { group in
             for other in others {

@@ -1,7 +1,7 @@
--- Replaces the player in the claims of some blocks of the table, which has no index by player. The statement file
--- `erase_grants.sql` handles claims that have a grant of the player. A transfer, or another transaction of a paid
+-- Replaces the player in the claims that are in some blocks of the table, which has no index by player. The statement
+-- file `erase_grants.sql` handles claims that have a grant of the player. A transfer, or another transaction of a paid
 -- period, makes claims without such a grant.
--- $1 player; $2 pseudonym; $3 first block, $4 the first block behind them, as tuple ids
+-- $1 player; $2 pseudonym; $3 first block, $4 the first block after these, as tuple ids
 WITH locked AS (
     -- Writers lock claims in this order.
     SELECT original_transaction_id

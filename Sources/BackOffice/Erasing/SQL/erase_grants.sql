@@ -1,4 +1,4 @@
--- Replaces the player in grants and in the claims above them.
+-- Replaces the player in grants and in their claims.
 -- $1 player; $2 pseudonym; $3 transactions, sorted and locked; $4 their events, null for an imported grant; $5 claims,
 -- locked
 WITH claimed AS (

@@ -1,5 +1,5 @@
--- Erases a player from the rows that an index finds. The statement erase_grants erases grants and the claims above
--- them.
+-- Erases a player from the rows that an index finds. The statement file erase_grants.sql handles grants and their
+-- claims.
 -- $1 player; $2 pseudonym
 WITH tokens AS (
     DELETE FROM account_tokens WHERE player_id = $1 RETURNING bundle_id, token
@@ -50,7 +50,7 @@ WITH tokens AS (
 ), buyers AS (
     DELETE FROM account_token_accounts WHERE player_id = $1
 ), followed AS (
-    -- receiptd asks Apple about these subscriptions no more.
+    -- receiptd checks these subscriptions with Apple no more.
     UPDATE subscriptions SET player_id = $2, due_at = NULL, leased_until = NULL WHERE player_id = $1
     RETURNING original_transaction_id
 ), receipts AS (
@@ -65,7 +65,7 @@ WITH tokens AS (
         to_player_id = CASE WHEN to_player_id = $1 THEN $2 ELSE to_player_id END, note = NULL
     WHERE from_player_id = $1 OR to_player_id = $1
 ), requested AS (
-    -- receiptd tells Apple nothing of the player any more.
+    -- receiptd reports nothing about the player to Apple any more.
     UPDATE refund_requests
     SET player_id = $2, due_at = NULL, result = coalesce(result, 'erased'), ended_at = coalesce(ended_at, now())
     WHERE player_id = $1

@@ -1,4 +1,4 @@
--- Tells whether any row names the player: workers may add rows during an erasure. $1 player
+-- Returns whether any row names the player, because workers may add rows during an erasure. $1 player
 SELECT EXISTS (SELECT FROM grants WHERE player_id = $1) OR EXISTS (SELECT FROM holds WHERE player_id = $1)
     OR EXISTS (SELECT FROM parked WHERE player_id = $1 AND reason <> 'player_share')
     OR EXISTS (SELECT FROM parked WHERE player_id = $1 AND reason = 'player_share')

@@ -1,6 +1,6 @@
 -- Locks announced purchases whose evidence may hold a token of the player, and whose original another player owns by
--- now. Workers deliver the purchases to that player. Renewals of a transferred subscription count even if their token
--- is not stored any more.
+-- now. Workers deliver the purchases to that player. Also locks the renewals of a subscription that was transferred
+-- from the player, even if their token is not stored any more.
 -- $1 player; $2 pseudonym
 WITH own AS (
     -- The same tokens as in erase_player_rows.sql.

@@ -1,4 +1,4 @@
--- Finds another transaction by which the same non-consumable is granted and in force. $1 transaction, whose claim is
+-- Finds another transaction whose grant gives the same non-consumable and is in force. $1 transaction, whose claim is
 -- locked
 SELECT other.transaction_id
 FROM grants AS mine

@@ -13,7 +13,7 @@ WITH span AS (
         VALUES (coalesce(purchased_at, granted_at), quantity, 0), (revoked_at, 0, coalesce(revoked_units, quantity))
     ) AS told (at, granted, revoked)
     WHERE environment = 'Production' AND ($4::text IS NULL OR bundle_id = $4)
-        -- The scan drops a grant that was neither bought nor revoked in these days.
+        -- Leaves out a grant whose purchase and revocation are both outside these days.
         AND (coalesce(purchased_at, granted_at) >= beginning AND coalesce(purchased_at, granted_at) < ending
             OR revoked_at >= beginning AND revoked_at < ending)
         AND told.at >= beginning AND told.at < ending

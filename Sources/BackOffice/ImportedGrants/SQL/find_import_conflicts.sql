@@ -1,4 +1,4 @@
--- Finds the lines whose transaction another player has, or whose period another transaction grants to another player.
+-- Finds the lines whose transaction belongs to another player, or whose period is granted to another player.
 SELECT line
 FROM imported
 JOIN grants USING (transaction_id)

@@ -1,6 +1,6 @@
--- Inserts or locks the claim of each original transaction and period, in order. If several lines have the same claim, a
--- line in force comes before a revoked line. An existing claim gets the line's player and transaction if one of these
--- is true:
+-- Inserts or locks the claim of each original transaction and period, in order. If several lines have the same claim,
+-- the claim gets the first line that is not revoked, or else the first line. An existing claim gets the line's player
+-- and transaction if one of these is true:
 -- - The claim has no player, or its player became the owner only by a hold.
 -- - The line's player has the claim, and the claim has no grant or a wholly revoked grant. A claim whose grant the
 --   database lost stays unchanged.

@@ -1,5 +1,5 @@
--- Finds purchases that Apple announced recently and that were answered with a hold or a rejection, and purchases whose
--- hold an operator decided recently.
+-- Finds purchases that Apple announced recently and that were held or refused. Also finds purchases whose hold an
+-- operator decided recently.
 -- $1 days back; $2 how many of a kind, the newest
 SELECT transaction_id, times_held
 FROM (

@@ -1,5 +1,5 @@
--- Finds grants that Apple or an operator revoked or reinstated recently. A refund may change a grant of another
--- transaction of the same original, unless the refunded grant is of a consumable.
+-- Finds grants that Apple or an operator revoked or reinstated recently. Unless a grant is of a consumable, its refund
+-- may change the grant of another transaction of the same original.
 -- $1 days back; $2 how many of a kind, the newest
 WITH changed AS MATERIALIZED (
     SELECT recent.transaction_id, recent.original_transaction_id, granted.revision, granted.kind

@@ -1,6 +1,6 @@
 -- Lists outcomes, the newest first: of submissions, of players, and of transactions that were granted or held ($1).
--- Behind them come the answers with the id of an order or of an event ($5), for which is_named is false. A day has no
--- index of these ids, so one scan finds both kinds.
+-- After these outcomes come those whose answer contains the id of an order or an event ($5), with is_named false. No
+-- partition has an index by these ids, so one scan finds both kinds of outcomes.
 -- $1 any of these ids; $2 the first day, by the records' day; $3 how many; $4 how many newer outcomes are left out; $5
 -- the id in UTF-8, or null
 SELECT coalesce(json_agg(found), '[]')::text AS rows
@@ -27,9 +27,9 @@ FROM (
     -- computed for each row.
     WHERE (day >= $2::date OR day = '0001-01-01')
         AND (is_named
-            -- If $1 has a granted transaction or a player with grants, $5 is no id of an order. Then the sub-query
-            -- returns null. IS TRUE turns this null into false, because PostgreSQL would otherwise read every answer as
-            -- JSON. So PostgreSQL reads only an answer whose bytes contain the id.
+            -- If $1 has a granted transaction or a player with grants, $5 is no order's id, and the sub-query returns
+            -- null. IS TRUE turns the null into false, so that PostgreSQL reads an answer as JSON only if the answer's
+            -- bytes contain the id.
             OR ((position((
                     SELECT $5::bytea
                     WHERE NOT EXISTS (SELECT FROM grants WHERE transaction_id = ANY ($1))

@@ -1,4 +1,4 @@
--- Lists Apple's refunds and their reversals, each by its newest notice.
+-- Lists Apple's refunds and reversals, the newest notice first, one row for each transaction.
 -- $1 a transaction or an original transaction; $2 transactions from other sections; $3 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (

@@ -1,4 +1,4 @@
--- Counts a player's submissions, within 30 days, for purchases that another player owns. $1 the player; $2 how many
+-- Counts a player's submissions of the last 30 days for purchases that another player owns. $1 the player; $2 how many
 -- apps
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (

@@ -1,5 +1,5 @@
--- Counts holds, and the released holds among them. The digest is a sum that differs between two sets of equal size, and
--- between two reasons of a hold.
+-- Counts holds, and the released holds among them. The digest is a sum of hashes. It changes if other holds match, or
+-- if a hold has another reason, even if the count stays.
 -- $1–$5 a transaction, an app, a reason, a player, a product, or null; $6 the latest time of a hold, or null
 SELECT coalesce(sum(held), 0)::int8 AS waiting, coalesce(sum(released), 0)::int8 AS part,
     coalesce(sum(digests), 0)::text AS digests

@@ -1,5 +1,5 @@
--- Counts parked submissions, and the leased rows among them. The digest is a sum that differs between two sets of equal
--- size.
+-- Counts parked submissions, and the leased rows among them. The digest is a sum of hashes. It changes if other rows
+-- match, even if the count stays.
 -- $1–$4 a submission, an app, a reason, a player, or null; $5 the latest time of parking, or null
 SELECT coalesce(sum(parked), 0)::int8 AS waiting, coalesce(sum(leased), 0)::int8 AS part,
     coalesce(sum(digests), 0)::text AS digests

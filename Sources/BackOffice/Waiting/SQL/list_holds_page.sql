@@ -1,4 +1,4 @@
--- Lists holds for an operator who rejects them, the oldest first, from behind the hold at $1–$3.
+-- Lists the holds after the hold at $1–$3, the oldest first, for an operator who rejects them.
 -- $1 held at, $2 transaction, $3 player; $4 how many; $5–$9 a transaction, an app, a reason, a player, a product, or
 -- null; $10 the latest time of a hold, or null
 SELECT transaction_id, original_transaction_id, player_id, product_id, reason, waived, released_at IS NOT NULL AS is_released,

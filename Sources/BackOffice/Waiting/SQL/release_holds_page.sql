@@ -1,5 +1,5 @@
--- Releases the holds of one page of the table, for the workers to decide. A worker that has leased such a hold loses
--- its lease. Returns the page's last transaction, null behind the end, and the number of released holds.
+-- Releases the holds of one page of the table, so that workers decide them again. Ends the leases of these holds.
+-- Returns the page's last transaction, or null after the last page, and the number of released holds.
 -- $1 operator; $2 the transaction before the page; $3 the page's rows; $4–$7 an app, a reason, a player and a product,
 -- or null; $8 the latest time of a hold, $9 how many in all, or null
 WITH page AS (

@@ -1,5 +1,5 @@
--- Does the same as the statement file retry_parked.sql on one page of the table. Returns the page's last id, null
--- behind the end, and the number of rows that became due.
+-- Does the same as the statement file retry_parked.sql on one page of the table. Returns the page's last id, or null
+-- after the last page, and the number of rows that became due.
 -- $1 the id before the page; $2 the page's rows; $3–$5 an app, a reason and a player, or null; $6 the latest time of
 -- parking, or null
 WITH page AS (

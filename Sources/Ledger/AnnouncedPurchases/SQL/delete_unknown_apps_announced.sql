@@ -1,5 +1,5 @@
--- Deletes unclaimed purchases of apps that the catalog lacks, oldest first. Keeps a purchase that is not yet judged
--- under the newest catalog, which may have its app.
+-- Deletes unclaimed purchases of apps that the catalog lacks, oldest first. Keeps a purchase that no worker has judged
+-- under the newest catalog yet, because this catalog may have its app.
 -- $1 how many of the newest to keep; $2 how many to delete at most
 DELETE FROM announced_purchases
 WHERE state = 'unclaimed' AND reason = 'unknown_app' AND transaction_id = ANY (ARRAY(

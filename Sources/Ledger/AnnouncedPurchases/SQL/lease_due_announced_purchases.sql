@@ -1,9 +1,9 @@
 -- Leases due purchases, oldest first, then purchases that an older catalog left unclaimed. Leaves a purchase with three
 -- leases without a result (takes) to the statement file lease_suspect_announced_purchase.sql.
 -- A lease that ends more than ten minutes from now counts as over: a clock that was ahead must have written it.
--- A claim that names the purchase shows a published grant that the database lost (is_published).
--- $1 how many; $2 seconds of a lease, plus as many for each earlier lease without a result; $3 the newest catalog; $4
--- seconds for which a purchase waits for its submission
+-- is_published: the claim names the purchase, because a worker published a grant that the database lost.
+-- $1 how many; $2 seconds of a lease, which each earlier lease without a result lengthens by as much; $3 the newest
+-- catalog; $4 seconds for which a purchase waits for its submission
 WITH due AS (
     SELECT transaction_id
     FROM announced_purchases

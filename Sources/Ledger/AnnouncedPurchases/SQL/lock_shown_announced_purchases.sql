@@ -1,6 +1,6 @@
--- Locks announced purchases that have evidence, and whose refund is in Apple's answer for another proof. Leaves out a
--- purchase with three leases without a result, and a purchase that killed its workers. The caller has locked the claims
--- of their originals.
+-- Locks announced purchases that still have evidence. Apple's answer for another proof shows their refunds. Leaves out
+-- a purchase with three leases without a result, and a purchase that killed its workers. The caller has locked the
+-- claims of their originals.
 -- $1 transactions, sorted
 SELECT transaction_id, signed_at, evidence
 FROM announced_purchases

@@ -1,5 +1,5 @@
--- Writes evidence with a refund to announced purchases and their holds. Ends the leases, because their workers have the
--- older evidence. Leaves out a hold with three leases without a result.
+-- Writes evidence with a refund to announced purchases and their holds. Ends the leases, because the workers that have
+-- the leases read the older evidence. Leaves out a hold with three leases without a result.
 -- $1 transactions, locked; $2 their evidence
 WITH changed AS (
     SELECT * FROM unnest($1::text[], $2::bytea[]) AS changed (transaction_id, evidence)

@@ -1,5 +1,5 @@
--- Leases a slice of the budget after the earlier leases. Returns no row if other replicas have leased as far ahead as
--- $5. An end beyond $6 counts as over, because it was written before the clock was set back.
+-- Leases a slice of the budget after the earlier leases. Returns no row if the earlier leases already reach $5 ahead. A
+-- lease that reaches beyond $6 counts as over, because it was written before the clock was set back.
 -- $1 bundle_id; $2 endpoint; $3 environment; $4 how long the lease lasts; $5 how far ahead leases may reach; $6 how far
 -- ahead a lease can end; all times in seconds
 INSERT INTO apple_budgets AS budget (bundle_id, endpoint, environment, leased_until)

@@ -1,4 +1,4 @@
--- Counts published revisions that the database does not have.
+-- Counts published revisions that the database lacks: it has no such row, or only a lower revision.
 -- $1 transactions, or original transactions of subscriptions; $2 revisions; $3 true for a subscription's revision
 SELECT count(*) AS lacking
 FROM unnest($1::text[], $2::int4[], $3::bool[]) AS published (id, revision, is_subscription)

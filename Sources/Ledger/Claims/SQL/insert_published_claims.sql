@@ -1,6 +1,6 @@
--- Inserts the claims of published events. A claim with an owner is not changed, with one exception. If the claim is
--- older than the notice of the fall back and the published grant is lost, the published player becomes the owner. In
--- this case an operator changed the owner after the state to which the database fell back.
+-- Inserts the claims of published events. An existing claim changes in two cases. If the claim has no owner, the
+-- published player becomes the owner. The same happens if the claim has another owner from before the fall back was
+-- noticed and the published grant is lost, because an operator then had changed the owner in the lost state.
 -- $1 original transactions, periods and restored copies, sorted, each once; $2 players; $3 bundles; $4 the granted
 -- transaction of a period, of a copy or of a transaction that is its own original, otherwise null; $5 the published
 -- grants; $6 when the fall back was noticed

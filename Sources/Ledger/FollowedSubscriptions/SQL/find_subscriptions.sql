@@ -4,7 +4,7 @@
 -- $1 originals, sorted
 SELECT original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
     grace_expires_at, will_renew, renewal_product_id, environment, greatest(revision, floor) AS revision,
-    -- A stored revision that equals the floor has had no event.
+    -- If the stored revision is not above the floor, the subscription has had no event since the fall back.
     floor > 0 AND revision <= floor AS is_from_before_fall, (
         SELECT true FROM unowned_subscriptions AS kept
         WHERE kept.original_transaction_id = subscriptions.original_transaction_id

@@ -1,6 +1,6 @@
--- Leases due subscriptions, app by app, longest due first. If the last lease had no result, the next lasts twice as
--- long, so that other rows go before a row that kills its worker. A lease that ends later than the longest lease counts
--- as over: a clock that was ahead must have written it.
+-- Leases due subscriptions, app by app, longest due first. If a row's last lease had no result, the next lease lasts
+-- twice as long, so that a row that kills its worker comes back later each time. A lease that ends later than the
+-- longest lease counts as over: a clock that was ahead must have written it.
 -- $1 apps; $2 how many of each; $3 seconds; $4 how many of all
 WITH due AS (
     SELECT one.original_transaction_id

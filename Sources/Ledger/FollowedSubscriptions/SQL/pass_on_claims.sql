@@ -1,6 +1,7 @@
 -- Gives a subscription without an owner the owner of the subscription that it continues, in the same app and
 -- environment. The continued subscription must have a grant or a row in subscriptions. A hold is not enough: if it were
--- refused, its player would keep the claim. An erased player passes nothing on. The claim was locked before, or is inserted here.
+-- refused, its player would keep the claim. Nobody becomes an owner through an erased player. The claim was locked
+-- before, or is inserted here.
 -- $1 originals, sorted; $2 the originals that they continue; $3 apps; $4 environments
 INSERT INTO claims AS known (original_transaction_id, player_id, bundle_id)
 SELECT following.original_transaction_id, before.player_id, following.bundle_id

@@ -1,8 +1,8 @@
 -- Finds for each period of a subscription one transaction that grants it and is not wholly revoked. The claims of the
 -- originals are locked.
--- If Apple extended a period, it ends later than its grant says. So a purchase also grants the period if it was bought
--- within the period and ends when the subscription's period now ends. A purchase under the continued original also
--- grants the period if it was bought at the same time.
+-- If Apple extended a period, the period's grant has the earlier end. So a grant also counts if it began the
+-- subscription's present period, and the given purchase was bought before the earlier end and ends when the period now
+-- ends. A grant under the continued original also counts if it was bought at the same time.
 -- $1 originals; $2 products; $3 when they end; $4 when they were bought; $5 the originals that they continue in the
 -- same app and environment, or null; $6 apps; $7 environments
 SELECT wanted.original_transaction_id, wanted.product_id, wanted.expires_at, known.transaction_id, known.purchased_at

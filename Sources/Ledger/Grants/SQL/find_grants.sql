@@ -1,4 +1,4 @@
--- Finds grants. Returns the event of a grant only if a submission in hand won it.
+-- Finds grants. Returns the event of a grant only if one of the submissions in hand won that grant.
 -- $1 transactions; $2 submissions in hand
 SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)

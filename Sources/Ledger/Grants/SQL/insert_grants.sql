@@ -3,8 +3,8 @@
 -- that continue the granted subscription. So the statement makes the announced purchases of these periods and
 -- subscriptions due.
 -- $1–$24 a column each, sorted by transaction; $25–$28 deliveries to report to Apple, of grants here or before; $29–$30
--- transactions and originals of grants that Apple may have announced, or whose continuation Apple may have announced;
--- $31 claims of the periods that are paid for, or null
+-- transactions and originals of grants that Apple may have announced, or whose further periods or continuing
+-- subscriptions Apple may have announced; $31 claims of the periods that the purchases pay for, or null
 WITH granted AS (
     INSERT INTO grants (
         transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,

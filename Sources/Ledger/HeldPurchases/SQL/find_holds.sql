@@ -1,9 +1,9 @@
 -- Finds holds, refusals and refunds.
 -- A row with a player and a reason is a hold. The result has all holds of the players in $2. Of other players' holds,
--- the result has the hold that claims the transaction, and perhaps one more hold.
+-- the result has the hold that claims the transaction, and at most one more.
 -- A row with a player and no reason is a refusal of a transaction or a period to a player in $2.
--- A row without a player is a refund, by its transaction or by its period's claim. Its revoked_at is null if Apple
--- reversed the refund.
+-- A row without a player is a refund, found by its transaction or by its period's claim. Its revoked_at is null if
+-- Apple reversed the refund.
 -- $1 transactions; $2 players of the batch; $3 transactions whose refunds are wanted; $4 claims of periods whose
 -- refunds and refusals are wanted
 SELECT known.*

@@ -1,5 +1,5 @@
--- Writes holds that do not end. An operator's release has no further effect: another reason holds the transaction, or
--- Apple's answer lacks it.
+-- Writes holds that do not end, because another reason holds the transaction or Apple's answer lacks it. An operator's
+-- release has no further effect.
 -- $1 transactions, sorted; $2 their leases; $3 their reasons; $4 notes for an operator, or null; $5 the version of the
 -- deciding catalog; $6 claims of their periods from now on, or null; $7 their players
 UPDATE holds

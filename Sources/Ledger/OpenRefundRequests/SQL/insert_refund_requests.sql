@@ -1,5 +1,5 @@
--- Inserts requests, sorted by notification. The claims of their originals are locked. A request whose transaction is
--- not in the ledger has no player, and a worker looks for its player again.
+-- Inserts requests, sorted by notification. The claims of their originals are locked. If the transaction is not in the
+-- ledger, the request has no player, and a worker looks for its player later.
 -- $1–$10 a column each; $11 seconds until the next try; $12 periods
 INSERT INTO refund_requests (
     notification_id, transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind,

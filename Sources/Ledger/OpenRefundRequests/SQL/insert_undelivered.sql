@@ -1,7 +1,7 @@
 -- Inserts purchases that their players did not get, sorted by transaction. Leaves out a purchase that is granted, that
 -- another player has claimed, or whose token belongs to another player.
--- The row of another player is replaced only if its reason does not prove that the other player is the buyer, and the
--- new reason proves that the new player is the buyer.
+-- Replaces another player's row only if its reason leaves open who the buyer is, and the new reason shows that the new
+-- player is the buyer.
 -- $1–$9 a column each; $10 hashes of tokens, null where the token does not matter
 INSERT INTO undelivered AS known (
     transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind, expires_at, reason)

@@ -1,7 +1,7 @@
 -- Leases due requests, oldest first, with the ledger's facts about their transactions.
--- If a request has neither a try nor a report of the game server, its due time becomes the end of its wait for the
--- report.
--- A request without a player is leased only after Apple's deadline for an answer.
+-- A request waits for the game server's report. If it has neither a report nor a try, its due time becomes the end of
+-- this wait.
+-- Leases a request without a player only after Apple's deadline for an answer, to end the request.
 -- For EXISTS, the planner might build a hash of the whole table. So each look-up is a subquery with LIMIT 1.
 -- $1 how many at most; $2 seconds that a request waits for the game server; $3 seconds before Apple's deadline that are
 -- reserved for tries; $4, $5 the shortest and the longest lease, in seconds
@@ -42,8 +42,8 @@ SELECT notification_id, leased.transaction_id, leased.original_transaction_id, l
         (SELECT true FROM claims JOIN holds ON holds.transaction_id = claims.granted_transaction_id
         WHERE claims.original_transaction_id = leased.period_id LIMIT 1),
         (SELECT true FROM refusals WHERE refusals.transaction_id = leased.transaction_id LIMIT 1),
-        -- Announced purchases with these two reasons were delivered through another transaction: a seat's period, or a
-        -- copy.
+        -- With these two reasons, the purchase is a further seat of a granted period or a copy, and was delivered
+        -- through another transaction.
         (SELECT true FROM announced_purchases AS announced
         WHERE announced.transaction_id = leased.transaction_id AND announced.player_id IS NOT NULL
             AND (announced.reason IS NULL OR announced.reason NOT IN ('already_granted', 'owned_by_other_player'))

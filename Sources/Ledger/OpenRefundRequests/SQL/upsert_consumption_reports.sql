@@ -1,5 +1,5 @@
--- Stores the latest report of each transaction. Makes requests due that wait for the report. Also makes a request due
--- that ended only because the player had not consented. $1–$5 a column each, sorted by app and transaction
+-- Stores the latest report of each transaction. Makes a request due that waits for this report, or that ended only
+-- because the player had not consented. $1–$5 a column each, sorted by app and transaction
 WITH entered AS (
     INSERT INTO consumption_reports AS known (
         bundle_id, transaction_id, consumption_milli_percent, refund_preference, is_consented)

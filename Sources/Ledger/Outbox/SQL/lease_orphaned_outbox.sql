@@ -1,5 +1,5 @@
--- Leases events that their worker has not published, oldest first. An event with a future time, or with a lease that is
--- too long, was written while PostgreSQL's clock was ahead.
+-- Leases events that their worker has not published, oldest first. Also leases an event with a future time, and ignores
+-- a lease that is too long: PostgreSQL's clock was ahead when they were written.
 -- $1 least age in seconds; $2 how many at most; $3 the lease in seconds; $4 the time at which the search starts
 WITH taken AS (
     SELECT event_id

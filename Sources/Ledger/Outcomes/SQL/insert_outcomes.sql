@@ -22,9 +22,9 @@ WITH decided AS (
     SELECT unnest($22::bytea[]), unnest($23::bytea[]), unnest($24::text[])::text[], unnest($25::date[])
     ON CONFLICT DO NOTHING
 ), progressed AS (
-    -- The offset is rounded up to a multiple of 4096, and written only if the record is above the stored offset. A row
-    -- that every batch changes becomes expensive while a backup keeps its old versions. An offset that is too high
-    -- costs queries. An offset that is too low would be wrong.
+    -- The offset is rounded up to a multiple of 4096, and written only if the record is above the stored offset. If
+    -- every batch changed the row, the row would be expensive while a backup keeps its old versions. An offset that is
+    -- too high costs only queries, but one that is too low would be wrong.
     INSERT INTO partition_progress AS known (topic, partition, writer, decided_offset)
     SELECT topic, partition, writer, (decided / 4096 + 1) * 4096
     FROM (

@@ -1,5 +1,5 @@
--- Moves rows to outcomes_apart. Every query sees a row in exactly one of the two tables. A place (ctid) may have
--- another row now, so the statement checks the age again. $1 places
+-- Moves rows to outcomes_apart. Every query sees a row in exactly one of the two tables. Since the search, another row
+-- may have taken a place (ctid), so the statement checks the age again. $1 places
 WITH moved AS (
     DELETE FROM outcomes_default
     WHERE ctid = ANY ($1::text[]::tid[]) AND decided_at < now() - interval '10 minutes'

@@ -1,5 +1,5 @@
--- Leases due finishes, oldest first. A row whose event is still in the outbox gets a later due time. Its delay is about
--- half the time that the row has waited, within limits.
+-- Leases due finishes, oldest first. A row whose event is still in the outbox gets a later due time instead. The delay
+-- is about half of the time that the row has waited, within limits.
 -- $1 how many at most; $2, $3 the shortest and the longest lease, in seconds; $4 how many rows are read; $5 days for
 -- which workers try to report to Apple
 WITH due AS (

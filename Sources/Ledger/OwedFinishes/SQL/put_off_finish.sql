@@ -1,5 +1,5 @@
 -- Sets a later due time after a try that did not end the finish, or after a lease without a try.
--- $1 transaction; $2 its lease; $3 seconds until the finish is due; $4 how many tries do not count
+-- $1 transaction; $2 its lease; $3 seconds until the finish is due; $4 how many tries to subtract
 UPDATE finishes
 SET due_at = now() + make_interval(secs => $3), tries = greatest(tries - $4, 0), takes = 0
 WHERE transaction_id = $1 AND due_at = $2;

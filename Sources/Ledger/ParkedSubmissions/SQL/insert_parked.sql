@@ -1,12 +1,13 @@
 -- Parks many submissions. A submission that is already parked keeps its row. Each row raises its partition's offset in
 -- partition_progress, as a decision does, so that a worker looks the record up if Kafka delivers it again.
--- A submission that is parked as crashed has already killed its workers. Its row is a suspect with one try left.
--- Returns the submissions that are not parked. Their proofs are not proven, and their player or the fleet has too much
--- parked: proofs or rows of the player, or bytes of the fleet's unproven submissions.
--- $1–$20 a column each; $21 how many unproven proofs of a player may wait, and how many rows of a player wait only for
--- their own delay; $22 how many further rows are counted; $23 seconds between two tries of a player who has more rows,
--- or too many submissions in memory; $24 tries at Apple; $25 whether the proof is proven; $26 how many unproven rows of
--- a player may wait; $27 how many more bytes of unproven submissions may be parked; $28 the game servers' order ids
+-- A submission with the reason crashed has already killed its workers. Its row is a suspect with one try left. Returns
+-- the submissions that are not parked. Their proofs are not proven, and a limit is reached: the player's unproven
+-- proofs ($21), the player's unproven rows ($26), or the bytes of the fleet's unproven submissions ($27).
+-- $1–$20 a column each; $21 how many unproven proofs of a player may wait; also the number of a player's rows from
+-- which each further row waits longer than its own delay; $22 how many further rows are counted; $23 seconds between
+-- two tries of a player who has more rows, or too many submissions in memory; $24 tries at Apple; $25 whether the proof
+-- is proven; $26 how many unproven rows of a player may wait; $27 how many more bytes of unproven submissions may be
+-- parked; $28 the game servers' order ids
 WITH given AS (
     SELECT *, row_number() OVER (PARTITION BY player_id, reason = 'player_share' ORDER BY number) AS place,
         min(number) OVER (PARTITION BY player_id, is_proven, proof) AS first_number,

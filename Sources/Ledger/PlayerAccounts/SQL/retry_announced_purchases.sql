@@ -1,6 +1,6 @@
 -- Makes unclaimed purchases due again, except purchases that killed their workers. An earlier statement has locked
--- them. A statement that waits for locks selects rows as they were when it started, so it would miss a purchase that
--- became unclaimed meanwhile.
+-- them. If this statement itself waited for the locks, it would miss a purchase that became unclaimed meanwhile,
+-- because a statement selects rows as they were when it started.
 -- $1 transactions, locked
 UPDATE announced_purchases
 SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL, takes = 0,

@@ -1,4 +1,5 @@
--- Makes disputed holds due, because their token is a constant of the app's client.
+-- Makes holds due that are disputed because of their token, after the token turned out to be a constant of the app's
+-- client.
 -- SKIP LOCKED: the caller has locked tokens, and must not wait for a hold that another worker is deciding.
 -- $1 apps; $2 players who sent the token
 WITH disputed AS (

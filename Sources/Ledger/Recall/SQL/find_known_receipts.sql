@@ -1,9 +1,9 @@
--- Finds receipts whose purchases are all in the ledger: one row for each.
+-- Finds receipts whose purchases are all in the ledger. Returns one row for each such receipt.
 -- For a remembered proof, returns Apple's answer, if all of its transactions are granted or held.
 -- For a receipt that receiptd read itself, returns no evidence. Such a receipt is known if all of its transactions are
 -- granted, or held and not refused. A disputed hold does not count, because another player may still get the purchase.
--- For EXISTS, the planner might build a hash of the whole table, which was small when the plan was made. So each
--- look-up has LIMIT 1.
+-- For EXISTS, a plan from a time when the table was small might build a hash of the whole table. So each look-up has
+-- LIMIT 1.
 -- $1 proofs; $2 numbers of receipts that receiptd read itself, $3 transactions of each, $4 the only player who counts,
 -- or null
 SELECT wanted.number, known.evidence

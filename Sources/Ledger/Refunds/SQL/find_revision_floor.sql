@@ -1,2 +1,2 @@
--- Returns the floor. New revisions must exceed the floor. The function stores the database's timeline if it is new.
+-- Returns the floor, which new revisions must exceed. The function also stores the database's life if it is new.
 SELECT revision_floor() AS floor;

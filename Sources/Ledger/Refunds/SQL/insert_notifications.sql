@@ -1,5 +1,5 @@
--- Inserts taken notifications. A notification without a transaction has no claim to lock, so another replica may have
--- inserted it. $1–$9 a column each, sorted by notification
+-- Inserts notifications. A notification without a transaction has no claim to lock, so another replica may have
+-- inserted it meanwhile. $1–$9 a column each, sorted by notification
 INSERT INTO notifications (
     notification_id, type, subtype, bundle_id, environment, transaction_id, source, effect, signed_at)
 SELECT *

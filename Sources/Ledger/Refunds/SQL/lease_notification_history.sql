@@ -1,7 +1,6 @@
--- Leases one app's history if it is due and no replica has leased it. A stored time that is later than any lease or
--- round can be was written while PostgreSQL's clock was ahead.
--- If the last lease has a suspect, the process died while it worked on the suspect, unless this process worked on the
--- suspect and survived.
+-- Leases one app's history if it is due and no replica has leased it. Ignores a stored time that is later than any
+-- lease or round can be, because PostgreSQL's clock was ahead when it was written.
+-- If the row still has a suspect, a process died while it worked on the suspect, unless the suspect is $5.
 -- $1 bundle; $2 environment; $3 seconds of the lease; $4 the most seconds until a round; $5 the notification that this
 -- process last isolated and survived, or null
 INSERT INTO notification_history AS known (bundle_id, environment, leased_until, starts)

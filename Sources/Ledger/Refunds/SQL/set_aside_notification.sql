@@ -1,4 +1,4 @@
--- Stores a notification that killed the process, so that no worker takes it again. The last 100 are kept.
+-- Stores a notification that killed the process, so that no worker processes it again. Keeps the last 100 of them.
 -- $1 bundle; $2 environment; $3 the lease; $4 the SHA-256 of the notification's UUID
 UPDATE notification_history
 SET suspect = NULL, culprit = NULL, culprit_deaths = 0,

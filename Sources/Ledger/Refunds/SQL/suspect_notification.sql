@@ -1,5 +1,5 @@
--- Stores the notification on which a worker works with nothing else in flight, and extends the lease. A worker runs
--- this statement before it works on the notification, before the notification only waits, and before the try continues.
+-- Stores the notification that a worker has in isolation, and extends the lease. A worker runs this statement before it
+-- begins to work on the notification, and again before and after each wait.
 -- $1 bundle; $2 environment; $3 the lease; $4 the SHA-256 of the notification's UUID, null while it waits; $5 seconds
 -- of the lease
 UPDATE notification_history

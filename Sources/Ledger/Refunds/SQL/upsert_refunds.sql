@@ -1,4 +1,4 @@
--- Stores refunds and the notifications that reported them. None of these notifications was taken before: the worker
+-- Stores refunds and the notifications that reported them. None of these notifications is stored already: the worker
 -- checked that under the claims' locks. $1–$9, $17 and $18 refunds by key, sorted; $10–$16 notifications, sorted
 WITH entered AS (
     INSERT INTO refunds (

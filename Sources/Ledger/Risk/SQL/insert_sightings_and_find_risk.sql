@@ -1,12 +1,13 @@
--- Stores which player was seen on which device. Returns the facts from before: other players of the device, the
+-- Stores which player was seen on which device. Returns the facts as they were before: other players of the device, the
 -- player's purchases of a day, and the Apple accounts that bought for the player.
 -- Inserts a sighting if the query for the device does not find it. Two concurrent batches may both insert the sighting,
 -- and neither batch waits.
 -- $1 apps; $2 devices, or null; $3 players; $4 days of sighting; $5 beginnings of UTC days of purchase; $6 the highest
--- count; $7 for each row, the first day on which a device's players count; $8 days on which they count
+-- count; $7 the first days on which a device's players count; $8 the number of days on which they count
 WITH seen AS MATERIALIZED (
     SELECT wanted.number, wanted.bundle_id, wanted.device_id, wanted.player_id, wanted.seen_on, wanted.day,
-        -- Null stands for the player who is seen now, if this day's sighting already exists.
+        -- If the table already has this sighting, the array has null in place of the player. So no further sighting is
+        -- inserted.
         CASE WHEN wanted.device_id IS NOT NULL THEN ARRAY(
             SELECT DISTINCT latest.player
             FROM (

@@ -1,2 +1,2 @@
--- Deletes incidents that have not happened for a while. $1 days
+-- Deletes incidents that have not happened again for $1 days.
 DELETE FROM incidents WHERE last_at < now() - make_interval(days => $1);

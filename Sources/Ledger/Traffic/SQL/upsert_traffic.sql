@@ -1,5 +1,5 @@
--- Adds a worker's counts since its last report. Workers report just after a minute ends, so the counts belong to that
--- minute.
+-- Adds a worker's counts since its last report. Workers report just after a minute ends, so the counts belong to the
+-- minute that was 30 seconds ago.
 -- $1 kinds text[], $2 names text[], $3 counts int8[]
 WITH told AS MATERIALIZED (
     SELECT told.kind, told.name, told.count, now() - interval '30 seconds' AS at
