@@ -16,7 +16,7 @@ demo-live: ## the same parts with steady simulated traffic, the worker's page an
 test: ## all checks and all tests: what CI runs
 	@scripts/test.sh
 
-# The tests use a broker only if make's command line names it. They touch no broker that only the environment names.
+# The tests use a broker only if make's command line names it. A broker that only the environment names stays untouched.
 test-kafka: ## the whole-system tests on a real broker: KAFKA_BOOTSTRAP_SERVERS=host:port
 	@scripts/test-kafka.sh "$(if $(findstring command,$(origin KAFKA_BOOTSTRAP_SERVERS)),$(KAFKA_BOOTSTRAP_SERVERS))"
 

@@ -5,7 +5,7 @@ struct FuzzTarget: Sendable {
     let seeds: @Sendable () throws -> [[UInt8]]
     /// Traps if a condition does not hold. The fuzzer then keeps the input.
     let check: @Sendable ([UInt8]) -> Void
-    /// The parser without the comparisons, for the measurement of growth; nil if `check` does little else.
+    /// The parser alone, which `Fuzz growth` measures; nil if `check` does little else.
     var read: (@Sendable ([UInt8]) -> Void)?
     /// Inputs of growing size, of kinds that have made parsers slow. `Fuzz growth` measures them.
     var families: [GrowthFamily] = []
@@ -38,8 +38,8 @@ struct GrowthFamily: Sendable {
     }
 }
 
-/// Ends the process if a condition does not hold. Unlike `assert` it is checked in optimised builds, and the message
-/// names no input.
+/// Ends the process if a condition does not hold. Unlike `assert`, this function also checks in optimised builds. The
+/// message does not show the input.
 func mustHold(_ condition: Bool, _ sentence: StaticString) {
     if !condition { fatalError("\(sentence)") }
 }

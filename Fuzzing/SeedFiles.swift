@@ -11,7 +11,7 @@ enum SeedFiles {
         try String(contentsOf: folder.appending(path: path), encoding: .utf8)
     }
 
-    /// Returns the records of all cases that have at most `maximum` bytes.
+    /// Returns every record of at most `maximum` bytes, from all cases.
     static func submissions(maximum: Int = 16_384) throws -> [[UInt8]] {
         let cases = folder.appending(path: "cases")
         return try FileManager.default.contentsOfDirectory(atPath: cases.path()).sorted().flatMap { name in
@@ -19,7 +19,7 @@ enum SeedFiles {
         }.filter { $0.count <= maximum }
     }
 
-    /// Returns the decoded `receipt_data` of these records, each once.
+    /// Returns the decoded `receipt_data` of such records, without repeated ones.
     static func receipts(maximum: Int = 16_384) throws -> [[UInt8]] {
         var receipts = Set<[UInt8]>()
         for record in try submissions(maximum: maximum * 2) {

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Fails if a submission costs the worker more allocations or bytes than the limits below. A worker decides a small and a
-# larger backlog of signed receipts. The larger backlog's further allocations are the cost of its further submissions.
+# Fails if a submission costs the worker more allocations or bytes than the limits below. A worker decides a small
+# backlog of signed receipts, another worker a larger one. The larger backlog's additional allocations are the cost of
+# its additional submissions.
 #
-# The script computes bytes in the same way, from the most bytes that the worker holds at once. Most submissions are
-# then in hand, with the frames of asynchronous functions and the data that these frames hold while they wait. The
-# script measures no time, so a busy machine hardly changes the result. It needs a debug build. BatchCostTests counts
-# round trips and rows.
+# The script computes bytes in the same way, from the most bytes that a worker holds at once. At that moment most
+# submissions are in hand, with the frames of waiting asynchronous functions and their data. The script measures no
+# time, so a busy machine hardly changes the result. It needs a debug build. BatchCostTests counts round trips and rows.
 # usage: scripts/check-cost.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."

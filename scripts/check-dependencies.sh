@@ -39,16 +39,16 @@ allowed_modules() {
     esac
 }
 
-# Prints all modules that a target may import, with the modules of other packages and of the system. Prints nothing if
-# the target may import any of these. Fulfillment and the targets below it must not import Foundation, so the domain has
-# no clock, file or socket.
+# Prints all modules that a target may import, including the modules of other packages and of the system. Prints nothing
+# for a target that may import any of the latter. Fulfillment and the targets below it must not import Foundation, so
+# the domain has no clock, file or socket.
 all_allowed_imports() {
     case $1 in
     Fulfillment) echo Crypto Encodings NamesAndTimes ;;
     Encodings) echo none ;;
     HistoryModel) echo Encodings ;;
     NamesAndTimes) echo Darwin Glibc ;;
-    # The pipeline reports with Operations, which must have no HTTP.
+    # The pipeline imports Operations, so Operations must have no HTTP.
     Operations) echo Darwin Dispatch Encodings Foundation Fulfillment Glibc Logging NamesAndTimes Synchronization ;;
     PooledHTTP) echo Darwin Glibc NIOCore NIOHTTP1 NIOPosix NIOSSL ;;
     esac

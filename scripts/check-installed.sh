@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Links the debug build's receiptd again, with Swift's runtime inside, and packs it. Then scripts/check-package.sh
-# --installed tries the packages in a Debian without Swift. A release build takes minutes, and differs only in speed.
-# The script needs a debug build and Debian's mirror.
+# --installed tries the packages in a Debian without Swift. A release build would take minutes, and differs only in
+# speed. The script needs a debug build and Debian's mirror.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -74,7 +74,7 @@ def series_labels(name: str, place: str) -> set[str]:
     return set(METRICS[name].labels | TARGET_LABELS)
 
 
-# Stands in place of a function's name, for an operand of `unless`.
+# `labels_of` gets this text in place of a function's name for an operand of `unless`.
 NEW_SERIES = "unless"
 
 

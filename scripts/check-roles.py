@@ -113,7 +113,7 @@ def rehearse(session: psycopg.Connection, text: str) -> str | None:
     count = max((int(number) for number in re.findall(r"\$(\d+)", text)), default=0)
     nulls = f"({', '.join(['NULL'] * count)})" if count else ""
     session.execute("SAVEPOINT rehearsal")
-    # A generic plan does not depend on the values. The rehearsal passes nulls, which some statements do not accept.
+    # The rehearsal passes nulls, for which some statements would fail. A generic plan does not depend on the values.
     session.execute("SET LOCAL plan_cache_mode = force_generic_plan")
     try:
         session.execute(f"PREPARE rehearsal AS {text.strip().rstrip(';')}")
@@ -152,7 +152,7 @@ def check_enough(role: str, rehearsed: dict[str, str], called: list[str]) -> Non
 
 def check_refused(role: str, refused: list[str]) -> None:
     with connect(role) as session:
-        # The rights must refuse the statement, and not a read-only session.
+        # The session may write, so that only the missing rights can refuse the statement.
         session.read_only = False
         for text in refused:
             if call(session, text) is None:

@@ -19,7 +19,7 @@ verify() {
     [[ -z $said ]] || fail "$2: $said"
 }
 
-# The first version of systemd that knows a directive. systemd 239 knows every used directive that is not in the list.
+# The first version of systemd that knows each directive. The units' other directives are known to systemd 239.
 declare -A since=(
     [Type=exec]=240 [ProtectHostname]=242 [RestrictSUIDSGID]=242 [ProtectKernelLogs]=244 [ProtectClock]=245
     [LoadCredential]=247 [ProtectProc]=247 [ProcSubset]=247 [SetCredential]=247 [LoadCredentialEncrypted]=250

@@ -31,7 +31,7 @@ KILLS = 3
 LIFE = range(5, 40)
 LIMIT_SECONDS = 120
 KEY = "the key of the examples"
-# Records that are no events. Anybody with the right to write to the topic can put them there.
+# Records that are no events. Anybody with the right to write to the topic can publish such records.
 NO_EVENTS = [
     None, b"", b"no JSON", b"[]", b"[" * 100_000, b'{"type":"receipt.granted"}', b'{"event_id":"1","type":"receipt.granted"}',
     b'{"event_id":"0b6d1a3c-59d3-5e2f-8f0b-6f1f0c0f7a11","type":"receipt.granted","transaction_id":"1","player_id":"p"}',

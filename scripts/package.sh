@@ -73,7 +73,7 @@ licenses() {
 }
 licenses >"$scratch/licenses"
 
-# stage ROOT PREFIX ZSH puts the files that both packages have below ROOT. The installed files will be below PREFIX,
+# stage ROOT PREFIX ZSH copies into ROOT the files that are in both packages. The installed files will be below PREFIX,
 # which is /usr or /usr/local. ZSH is the folder of completions for zsh.
 stage() {
     local root=$1 prefix=$2 zsh=$3 file unit

@@ -3,9 +3,9 @@
 # script too.
 #
 # Both programs contain Swift's runtime. receiptd lacks the demo, because a simulated App Store and an embedded
-# PostgreSQL have no place in production. The programs do not check exclusive access, which would cost a few per cent.
-# Debug builds, and so all tests, check exclusive access. `receiptd --version` names the commit: RECEIPTD_COMMIT if it
-# is set, else git's, else none.
+# PostgreSQL have no place in production. The programs do not check exclusive access to variables, which would cost a
+# few per cent. Debug builds, and so all tests, do. `receiptd --version` names the commit: RECEIPTD_COMMIT if it is set,
+# else git's, else none.
 # usage: scripts/release.sh [SWIFT BUILD ARGUMENT...]    such as --show-bin-path
 set -euo pipefail
 cd "$(dirname "$0")/.."

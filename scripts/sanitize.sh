@@ -25,15 +25,15 @@ esac
 plans='LedgerTests\.(Command)?PlanTests'
 turns=('^(FulfillmentTests|OperationsTests)\.' '^KafkaTests\.' '^PipelineTests\.' "^(?!$plans)(PostgresTests|LedgerTests)\."
     "^$plans" '^AppStoreTests\.')
-# Each of these tests computes in one thread, so no data race can be found. They parse bytes from outside.
+# These tests parse bytes from outside, each in one thread, in which there is no data race to find.
 [[ $sanitizer == thread ]] || turns+=('^(AppleProofsTests|AppStoreSimulationTests|PooledHTTPTests|ReceiptdTests)\.')
 if [[ -n ${2:-} ]]; then turns=("$2"); fi
 flags=("--sanitize=$sanitizer" --scratch-path ".build-$sanitizer" "${build_flags[@]}")
 
 scripts/setup.sh
 swift build --build-tests "${flags[@]}"
-# This hold is longer than the steps before it take under a sanitizer. It is shorter than a request may wait before it
-# is sent to Apple.
+# The seconds of `Retry-After` in a test: long enough for the test's first steps under a sanitizer, and shorter than a
+# request may wait before it is sent to Apple.
 export TEST_HOLD_SECONDS=9
 export TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/scripts/tsan-suppressions.txt${TSAN_OPTIONS:+ $TSAN_OPTIONS}"
 # Swift's runtime and librdkafka keep memory until the process ends, which counts as a leak.

@@ -19,8 +19,8 @@ import yaml
 SCHEMAS = pathlib.Path("docs/schemas")
 PAGES = ("submissions", "events", "reasons", "catalog", "commands")
 CONTRACT = {page: pathlib.Path(f"docs/contract/{page}.md").read_text() for page in PAGES}
-# The sample cases with records that receiptd refuses and a JSON Schema accepts: a schema sees neither bytes nor
-# repeated members.
+# The sample cases with records that receiptd refuses, although a JSON Schema accepts them: a schema sees neither bytes
+# nor repeated members.
 NOT_EXPRESSIBLE = {"malformed-repeated-member", "malformed-nesting", "malformed-too-large"}
 MOST_TOLD = 20
 

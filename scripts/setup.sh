@@ -31,7 +31,7 @@ has_postgres() {
     compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
 }
 
-# A library has no command, so dpkg must say whether the library is installed.
+# A library has no command to look for, so dpkg must say whether the library is installed.
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 
 missing=()

@@ -61,8 +61,8 @@ failed() {
 }
 # The tests' databases are in memory if memory has this room (in KiB) and programs can run from there. Each test's
 # database is hundreds of files, which the test makes and removes within seconds. On a disk these files would cost as
-# much time as the tests themselves. Other programs' temporary files stay on the disk, because they may be device nodes,
-# which many a /dev/shm refuses.
+# much time as the tests themselves. Other programs' temporary files stay on the disk, because some are device nodes,
+# which /dev/shm often refuses.
 readonly room=10485760
 in_memory() {
     local old
@@ -119,7 +119,7 @@ tests "the plans of statements" --filter "$plans"
 # docs/schemas.
 export RECEIPTD_TEST_EVENTS=$PWD/.build/test-events.jsonl
 rm -f "$RECEIPTD_TEST_EVENTS"
-# This check mostly waits for Debian's mirror.
+# Runs beside the tests, because it mostly waits for Debian's mirror.
 scripts/check-installed.sh >.build/installed.log 2>&1 &
 installing=$!
 tests "the whole" --filter "$whole" --skip "$stopping" --skip "$chaos" --skip "$browser"
@@ -140,7 +140,7 @@ cat .build/examples.log
 printf '== check-commands\n'
 wait "$showing" || { cat .build/commands.log && exit 1; }
 cat .build/commands.log
-# Both groups mostly wait for killed processes to come back.
+# These groups run beside each other, because both mostly wait for killed processes to come back.
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=2 log=.build/stopping.log \
     tests "the whole, while it stops" --filter "$stopping" >.build/stopping-said.log 2>&1 &
 ending=$!

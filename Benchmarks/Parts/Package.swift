@@ -1,7 +1,7 @@
 // swift-tools-version:6.2
 import PackageDescription
 
-// A package of its own, because receiptd does not depend on the libraries of the comparison.
+// A package of its own, so that receiptd does not depend on the compared libraries.
 let package = Package(
     name: "PartsBenchmark",
     platforms: [.macOS(.v15)],

@@ -130,8 +130,8 @@ struct Bench: AsyncParsableCommand {
         }
     }
 
-    /// Returns the size of a backlog that lasts for `seconds`, at most `most`, because the in-process broker keeps a
-    /// limited amount.
+    /// Returns the number of submissions that keep the workers busy for `seconds`; at most `most`, because the
+    /// in-process broker drops old records.
     private func count(_ latency: Double) -> Int {
         let ceiling = latency > 0 ? Double(concurrency) / latency * 1000 : 12_000
         return min(most, Int(ceiling * seconds))

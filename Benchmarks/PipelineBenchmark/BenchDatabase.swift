@@ -46,7 +46,7 @@ final class BenchDatabase {
         processID = number
     }
 
-    /// Prepares the database. Call it after `receiptd migrate`.
+    /// Call it after `receiptd migrate`.
     func prepare() throws {
         if embedded == nil { try psql(Self.clearing) }
         if options.grants > 0, try psql(["SELECT EXISTS (SELECT FROM grants)"]) == "f" { try fill() }
@@ -88,10 +88,10 @@ final class BenchDatabase {
         """,
     ]
 
-    /// Inserts the made-up grants, ten of each player. One SQL transaction for each table empties the table and builds
-    /// its indexes, so that PostgreSQL writes none of a hundred million rows twice.
+    /// Inserts the made-up grants, ten of each player. One SQL transaction for each table empties the table and loads
+    /// frozen rows. So no VACUUM writes a hundred million rows again.
     private func fill() throws {
-        // The ids of a run's own transactions, from 900000000001 on, lie between the ids of the made-up grants.
+        // The ids of a run's own transactions, from 900000000001 on, lie between these ids in the index.
         let step = max(1, 100_000_000 / options.grants)
         let made = """
             (SELECT '9' || lpad((n::bigint * \(step))::text, 15, '0') AS id, 'old-' || n / 10 AS player,

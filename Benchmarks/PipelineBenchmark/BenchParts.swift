@@ -168,7 +168,7 @@ final class BenchParts {
 
     /// Returns the sorted milliseconds from record to event at an even rate.
     ///
-    /// - Parameter flood: the number of further submissions beside each one, 95 % of them junk.
+    /// - Parameter flood: the number of further submissions for each measured one; 95 % of these are junk.
     func pacedLatencies(rate: Double, count: Int, flood: Int = 0) throws -> [Double] {
         let honest = try prepare(Array(repeating: .genuine, count: count), prefix: "paced")
         let others = try prepare((0..<count * flood).map { $0 % 20 == 0 ? .genuine : .junk }, prefix: "flood")

@@ -126,7 +126,7 @@ struct BenchRun {
         defer { parts.stop() }
         try parts.submit(kind.map { Array(repeating: $0, count: count) } ?? Traffic.mix(count), prefix: "backlog")
         try parts.startWorkers()
-        // The wait of a doubtful submission is no work, so the rate leaves these submissions out.
+        // A doubtful submission mostly waits, so the rate leaves doubtful submissions out.
         try parts.waitForEvents(count - (kind == nil ? count * Traffic.Kind.unverifiable.share / 500 : 0))
         let rate = Double(parts.outcomes.count) / parts.outcomes.seconds
         try parts.waitForEvents(count)

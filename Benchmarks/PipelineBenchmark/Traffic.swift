@@ -17,7 +17,7 @@ struct Traffic: Sendable {
         /// An iOS 6 receipt that is not provable and that Apple does not know.
         case unverifiable
 
-        /// The share of a thousand submissions, as operators saw it (docs/threat-model.md).
+        /// The number among a thousand submissions, as operators saw it (docs/threat-model.md).
         var share: Int {
             switch self {
             case .genuine: 100
@@ -39,7 +39,7 @@ struct Traffic: Sendable {
     static let productID = "com.example.benchmark.gold"
     /// The number of foreign receipts, each of which many players submit.
     private static let foreignReceipts = 200
-    /// The number of purchases at the beginning of a mix that later submissions repeat.
+    /// A mix begins with this many purchases, which later submissions repeat.
     private static let repeatedPurchases = 50
 
     private let signer: SimulatedSigner
@@ -80,7 +80,7 @@ struct Traffic: Sendable {
         case .foreign: return foreign[number % foreign.count]
         case .junk:
             if number % 2 == 0 { return String(repeating: "no receipt ", count: 40) + "\(number)" }
-            // The signature is over other bytes.
+            // The signature of other bytes makes the receipt forged.
             return try SimulatedReceipt(bundleID: Self.bundleID, purchases: [Self.purchase(number)])
                 .base64Encoded { _ in try signer.sign([UInt8](0..<64)) }
         case .repeated: return try Self.signed(Self.bundleID, number % Self.repeatedPurchases + 1, by: signer)

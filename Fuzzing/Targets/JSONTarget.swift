@@ -48,8 +48,8 @@ extension FuzzTarget {
         try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
     }
 
-    /// Foundation also accepts UTF-16, UTF-32, a byte order mark and a comma before a closing bracket. This check
-    /// leaves them out. Our parser must accept every other document that Foundation accepts.
+    /// Foundation also accepts UTF-16, UTF-32, a byte order mark and a comma before a closing bracket. This function
+    /// returns false for such documents. Our parser must accept every other document that Foundation accepts.
     private static func isPlainlyJSON(_ bytes: [UInt8]) -> Bool {
         guard !bytes.contains(0), !bytes.starts(with: [0xEF, 0xBB, 0xBF]),
             String(validating: bytes, as: UTF8.self) != nil,

@@ -4,8 +4,8 @@ import Fulfillment
 import NamesAndTimes
 
 extension FuzzTarget {
-    /// Reads the App Store Server API's answers to receiptd's own questions. `T` in an input is a transaction that is
-    /// signed.
+    /// Reads the App Store Server API's answers to receiptd's own questions. The check replaces each `"T"` in an input
+    /// by a signed transaction.
     static let storeAnswer = FuzzTarget(
         name: "store-answer",
         seeds: {

@@ -188,7 +188,7 @@ struct AppReceiptProofTests {
     }
 
     @Test(
-        "an RSA leaf key of unsupported size makes a receipt not provable under a known authority, otherwise forged",
+        "a receipt with an RSA leaf key of unsupported size is not provable if its chain is valid, and forged if not",
         arguments: [1024, 2047, 4097, 8192, 65_536])
     func keySizes(bits: Int) throws {
         let authority = try TestAuthority.receipts()
@@ -200,7 +200,7 @@ struct AppReceiptProofTests {
         #expect(try signature(of: ownMaking, authority) == .forged(.brokenChain))
     }
 
-    @Test("a leaf of unknown key type or excessive size is not provable under a known authority, otherwise forged")
+    @Test("a huge leaf or an unknown key type makes a receipt not provable if its chain is valid, and forged if not")
     func otherDoubts() throws {
         let authority = try TestAuthority.receipts()
         let issuer = try CertificateOutline(authority.intermediate).subject
@@ -215,7 +215,7 @@ struct AppReceiptProofTests {
                 try signature(of: large, authority)
                     == (isVouchedFor ? .notProvable(.certificateSize) : .forged(.brokenChain)))
         }
-        // Apple's authority issued this certificate with a signature algorithm that receiptd does not know.
+        // This leaf names a signature algorithm that receiptd does not know.
         let otherwise = try Self.leaf(
             key: Self.rsaKey(bits: 2048), issuer: issuer, signedBy: TestKeys.intermediate,
             algorithm: DER.oid(1, 3, 101, 113))

@@ -78,7 +78,7 @@ struct MutationTests {
             Array("{".utf8), Array("\"a\"=\"b\";".utf8), Array("\\\"".utf8), [0xA0, 0x80, 0x02, 0x01, 0x01],
         ]
         for piece in pieces {
-            // The filler doubles in each step, because growth piece by piece is slow without optimisation.
+            // The filler doubles in each step, because a debug build is slow at appending piece after piece.
             var filler = piece
             while filler.count < size { filler += filler }
             for start in [head, Array("{".utf8), Array("{ \"a\" = \"".utf8)] {

@@ -24,7 +24,7 @@ struct NotificationParserConformance {
     }
 
     private static let id = "5f0c9a10-0000-4000-8000-000000000001"
-    /// The content that no reason may repeat, because anyone can post a body.
+    /// Content of the bodies. No reason may repeat it, because anyone can post a body.
     private static let content = "com.example.castle"
 
     private func subject(_ implementation: Implementation) throws -> Subject {

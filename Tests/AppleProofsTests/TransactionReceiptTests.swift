@@ -7,8 +7,7 @@ import Testing
 
 @Suite("An iOS 6 transaction receipt")
 struct TransactionReceiptTests {
-    /// Makes a reader that already knows the issuer, as receiptd knows Apple's issuer, because the receipt lacks the
-    /// issuer.
+    /// Makes a reader that has the issuer's certificate, as receiptd has Apple's. The receipt does not contain it.
     private func reader(_ authority: TestAuthority) -> ProofReader {
         ProofReader(roots: AppleRoots([authority.root, authority.intermediate].compactMap { TrustedCertificate($0) }))
     }

@@ -83,8 +83,8 @@ struct AnnouncedTests {
                 #expect(answers.count { $0 == "receipt.granted" } == 1, "\(number): \(answers)")
             }
             for number in numbers where number % 4 == 1 {
-                // The order of the two events is not fixed. If a worker died after its COMMIT, another worker publishes
-                // the event later.
+                // The rejection may come before the grant's event: if a worker died after the grant's COMMIT, another
+                // worker publishes that event later.
                 try await bed.until("a late submission is answered") {
                     bed.answers("p-\(number)").contains("receipt.rejected already_granted")
                 }

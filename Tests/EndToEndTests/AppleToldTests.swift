@@ -98,7 +98,7 @@ struct AppleToldTests {
                 bed.apple.setBehaviour(nil, of: .finish)
             }
             try await bed.until("it is finished") {
-                // In the other cases the retry settings decide when the next try comes.
+                // For every other `trouble` the retry settings decide when the next try comes.
                 if trouble == "finishTold" { try await endLeases(in: bed) }
                 return try await isFinished(id, in: bed)
             }

@@ -21,8 +21,8 @@ extension EndToEnd {
                 highest = max(highest, scrape["receiptd_in_flight"] ?? 0)
                 return scrape["receiptd_paused"] == 1 && highest > 0
             }
-            // The time-out of a request is one second, so the worker repeats its requests about the submissions in
-            // memory.
+            // A request times out after a second, so the worker repeats its requests about the submissions in memory
+            // meanwhile.
             for _ in 0..<10 {
                 highest = max(highest, try await worker.scrape()["receiptd_in_flight"] ?? 0)
                 try await last(.milliseconds(200))
@@ -40,10 +40,10 @@ extension EndToEnd {
     }
 
     /// The outbox has no limit of its own. But a record keeps its place in memory until Kafka acknowledges its events.
-    /// A partition's new owner takes no record before it has published the last owner's events. So each death adds at
-    /// most one window, and only for partitions without unpublished events.
+    /// A partition's new owner takes no record before it has published the last owner's events. So each worker's death
+    /// adds at most one window, and only for partitions without unpublished events.
     @Test(
-        "while Kafka takes no events, the outbox grows by one window of events; the partitions' next owner adds none",
+        "while Kafka takes no events, the outbox gets a window of events; the next owner of their partitions adds none",
         .onlyInProcessBroker)
     func stuckOutbox() async throws {
         let plan = Plan.genuine(count: 400, players: 400)

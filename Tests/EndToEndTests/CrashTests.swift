@@ -9,7 +9,7 @@ import Testing
 @testable import Pipeline
 
 extension EndToEnd {
-    /// The death of a worker's process right after a step, when the process takes the step for the n-th time.
+    /// The worker's process dies right after it has taken the step `point` for the n-th time. `times` is n.
     struct Crash: Sendable, CustomStringConvertible {
         let point: CrashPoint
         let times: Int
@@ -29,7 +29,7 @@ extension EndToEnd {
     }
 
     /// Returns a name of an event that is equal in two runs. On a real broker each test has its own topics. There the
-    /// ids of rejections and holds differ between runs, because these ids depend on the topic's name.
+    /// name has no id for rejections and holds, whose ids depend on the topic's name.
     private static func name(_ event: OutcomeLog.Event) -> String {
         guard TestBroker.isReal, !["receipt.granted", "receipt.revoked"].contains(event.type) else { return event.id }
         return "\(event.type) \(event.submissionID) \(event.reason ?? "-") \(event.transactionID ?? "-")"

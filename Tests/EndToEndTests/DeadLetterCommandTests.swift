@@ -220,7 +220,7 @@ extension EndToEnd {
             try bed.startWorker()
             try await bed.submit(plan.records)
             try await bed.settle(plan)
-            // The in-process broker finds no offset for a time, so every partition stays at its offset.
+            // The in-process broker cannot look up an offset by time, so every partition stays at its offset.
             let planned = try await Program.run(
                 ["rewind", "--to", "2026-11-01T00:00:00Z", "--dry-run"], environment: bed.environment())
             #expect(planned.code == 0 && planned.output.contains("nothing was done"), "\(planned)")

@@ -9,7 +9,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    /// Creates a database role with a worker's rights that owns no table.
+    /// Creates a database role that has a worker's rights and owns no table.
     private func makeRole(in bed: Testbed) async throws -> (name: String, uri: String) {
         let name = "worker_\(UInt32.random(in: .min ... .max))"
         try await bed.run(
@@ -219,7 +219,7 @@ extension EndToEnd {
     @Test("if a worker's clock is two hours ahead of PostgreSQL's, the worker reports the difference and stays ready")
     func clocks() async throws {
         try await Testbed.run { bed in
-            // Seen from the worker, the server's clock is now two hours behind.
+            // These statements make the server's clock seem two hours behind to the worker.
             try await bed.run(
                 """
                 CREATE SCHEMA two_hours_behind;

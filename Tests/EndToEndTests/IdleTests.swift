@@ -13,8 +13,8 @@ extension EndToEnd {
         try await Testbed.run(on: .ownServer) { bed in
             let worker = try bed.startWorker()
             try await eventually("ready") { await worker.isReady() }
-            // The test counts the SQL transactions of a period after the worker's start. The worker's pauses limit the
-            // count, and a busy machine lowers the count.
+            // The test counts SQL transactions after the worker's start. The worker's pauses limit their number; a busy
+            // machine only lowers it.
             try await Task.sleep(for: .seconds(4))
             let before = try await Self.transactions(bed)
             try await Task.sleep(for: .seconds(seconds))

@@ -91,7 +91,7 @@ private struct Inspector {
     func inspect(_ id: String, _ more: [String: String] = [:]) async throws -> EndedProgram {
         let ending = try await Program.run(["inspect", id], environment: environment.merging(more) { $1 })
         #expect(ending.code == 0, "\(ending)")
-        // The output is a pipe, for which `inspect` cuts no line.
+        // `inspect` cuts no line if its output is a pipe.
         #expect(!ending.output.contains("…"), "\(ending)")
         return ending
     }

@@ -18,8 +18,8 @@ extension EndToEnd {
         let plan = TrafficGenerator.plan(seed: seed, count: 4_000)
         let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200"]
         try await Testbed.run(latency: .uniform(5, 120), settings: settings) { bed in
-            // If Apple's answer about an isolated record is doubtful, the worker parks the submission. Several kills
-            // without progress make a worker isolate records.
+            // Submissions may be parked: after several kills without progress a worker isolates records, and parks one
+            // if Apple's answer is doubtful.
             try await bed.recordParked()
             var workers = [try bed.startWorker(), try bed.startWorker()]
             var feed = Feed(bed: bed, plan: plan)

@@ -60,7 +60,7 @@ struct NotificationTests {
             try await bed.notify(Self.body("REFUND_REVERSED", of: "8401", day: 3))
             try await bed.until("it is reinstated") { bed.answers("p-1").last == "receipt.reinstated" }
             #expect(try await bed.number("SELECT count(*) FROM grants WHERE revoked_at IS NULL") == 1)
-            // A worker with consumers of two topics stops in order.
+            // The worker has consumers of two topics, and must stop in order.
             successor.terminate()
             #expect(try await blocking { successor.wait() } == 0)
         }
@@ -108,7 +108,8 @@ struct NotificationTests {
             #expect(headers["dead-letter-detail"]?.isEmpty == false)
             try await bed.importCatalog(
                 bed.document.replacing("app_apple_id: 1450000001\n", with: "app_apple_id: 1450000099\n"))
-            // With other root certificates than the worker's, the notification would become a dead letter again.
+            // The command gets the worker's root certificates. With other certificates the notification would become a
+            // dead letter again.
             let environment = bed.environment(Self.roots)
             try await bed.until("the catalog is in force") {
                 try await Program.run(["dead-letters", "redrive", "--again"], environment: environment).code == 0
@@ -209,8 +210,8 @@ struct NotificationTests {
             }
             Self.expectOneRevocation(revoked())
             #expect(worker.log.contains("the worker reads a topic again"))
-            // Because of this row, later revisions of subscriptions are higher than the revisions that the restore
-            // lost.
+            // The worker wrote this row, so that later revisions of subscriptions are higher than the revisions that
+            // the restore lost.
             let kept = "SELECT count(*) FROM offsets_decided_again WHERE topic = '\(bed.parts.notificationsTopic)'"
             #expect(try await bed.query(kept) { $0.int8(0, 0) } == 1)
         }

@@ -75,8 +75,8 @@ extension EndToEnd {
     }
 
     /// Submits while a fault lasts, and then checks the results.
-    /// - Parameter window: the worker's places for submissions in flight. Failed submissions may take half of them. The
-    ///   worker parks further failed submissions, and answers them later.
+    /// - Parameter window: the worker's places for submissions in flight. Failed submissions may take half of the
+    ///   places. The worker parks further failed submissions, and answers them later.
     private func load(
         on database: Testbed.Database = .prepared, _ name: String, count: Int = 1_000, window: Int = 200,
         _ fault: @Sendable (Testbed, Worker, inout Feed) async throws -> Void

@@ -20,7 +20,6 @@ struct ParkingTests {
             var worker = try bed.startWorker()
             try await bed.submit("p-parked", receipt)
             try await bed.until("the submission is parked") { try await bed.waits("p-parked", .appleTrouble) }
-            // Workers still decide other submissions.
             try await bed.submit("p-other", ParkingBed.receipt("7002"))
             try await bed.until("another is granted") { bed.answers("p-other") == ["receipt.granted"] }
             #expect(bed.answers("p-parked").isEmpty)

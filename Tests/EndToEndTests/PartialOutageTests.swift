@@ -5,7 +5,7 @@ import Testing
 @testable import Demo
 
 /// Runs a worker with default settings while the App Store answers only some requests. The other requests get no useful
-/// answer during the test, so a test that waited for such an answer would fail.
+/// answer until the test ends. So a test fails if the worker lets other purchases wait for them.
 @Suite("Partial outages of Apple, end to end", .wholeSystem)
 struct PartialOutageTests {
     private static let defaults = [
@@ -93,7 +93,7 @@ struct PartialOutageTests {
                 try await bed.submit("p-failing-\(number)", receipt)
                 try await bed.submit("p-\(number)", ParkingBed.receipt("8\(1000 + number)"))
             }
-            // The outage is long, so some submissions would be due only minutes later.
+            // After so many failures, some submissions are due only minutes later.
             try await bed.until("each has been asked for many times") {
                 try await bed.number("SELECT count(*) FROM parked WHERE parkings >= 5") == 40
             }

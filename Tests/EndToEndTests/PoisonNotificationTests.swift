@@ -13,8 +13,8 @@ struct PoisonNotificationTests {
     private static let gems = "\(app.bundleID).gems"
     private static let settings = ServerApp.settings(["MISSED_PURCHASE_SECONDS": "1"])
 
-    /// Makes one purchase for each of three players. Returns Apple's notifications. The tests let workers die of the
-    /// second notification.
+    /// Makes one purchase for each of three players. Returns Apple's notifications. In the tests the second
+    /// notification kills workers.
     private static func buy(in bed: ParkingBed) throws -> [SignedNotification] {
         let first = bed.apple.notifications().count
         try bed.apple.inStore { store in
@@ -73,7 +73,6 @@ struct PoisonNotificationTests {
             let letters = bed.outcomes.collected.deadLetters.values.flatMap(\.self)
             #expect(letters.map(\.value) == [Array(told[1].body.utf8)])
             #expect(letters.first?.headers.contains { $0.value == Array("crashed".utf8) } == true)
-            // The worker processes a later record as usual.
             try await bed.submit("s-50", ParkingBed.receipt("9550"))
             try await bed.until("a later submission is answered") { bed.answers("s-50") == ["receipt.granted"] }
             #expect(worker.isRunning)
@@ -92,8 +91,8 @@ struct PoisonNotificationTests {
             let (deaths, worker) = try await restart(
                 in: bed, settings, after: { _ = try await bed.number(expire) },
                 until: { Self.isGranted([0, 2], in: bed) })
-            // A worker that reads the windows before the notification makes progress, so more workers die before a
-            // worker isolates the notification.
+            // A worker makes progress if it reads a part of the history before the notification. So more workers die
+            // before one isolates the notification.
             #expect(deaths >= 6 && deaths <= 12, "\(deaths) deaths")
             let rounds =
                 "SELECT count(*) FROM notification_history WHERE bundle_id = '\(Self.app.bundleID)' AND starts = 0"

@@ -74,7 +74,6 @@ struct PoisonPurchaseTests {
             }
             #expect(deaths == 6, "\(deaths) deaths")
             #expect(worker.isRunning && bed.answers("p-1").isEmpty)
-            // The worker delivers a later purchase as usual.
             try await bed.account(ServerApp.token(4), isOf: "p-4")
             try await announce("9004", token: ServerApp.token(4), in: bed)
             try await bed.until("a later one is granted") { bed.answers("p-4") == ["receipt.granted"] }

@@ -82,8 +82,8 @@ extension EndToEnd {
                     guard worker.log.contains("partitions assigned") else { return false }
                     return try await (worker.scrape()["receiptd_in_flight"] ?? 0) > 0
                 }
-                // Only the fourth worker isolates a record, so at most one death counts against a record. The fifth
-                // worker stays alive.
+                // Only the fourth worker isolates a record, so at most one death counts against a record. The test does
+                // not kill the fifth worker.
                 if round == 4 { break }
                 try await worker.kill()
             }

@@ -10,7 +10,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "workers repeat on a promoted server the decisions that they committed on the old primary after the promotion",
+        "decisions that workers commit on the old primary after a promotion are made again on the promoted server",
         .disabled(if: ChaosFault.pending.contains(.databasePromoted), "the worker does not withstand it yet"))
     func promotionWithoutFence() async throws {
         let plan = Plan.genuine(count: 140, players: 50)

@@ -163,8 +163,7 @@ extension EndToEnd {
         let plan = TrafficGenerator.plan(seed: seed, count: 800)
         let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200"]
         try await Testbed.run(latency: .uniform(5, 150), settings: settings) { bed in
-            // Requests to Apple may time out while the worker is frozen. The worker then parks the submissions of these
-            // requests.
+            // If requests to Apple time out while the worker is frozen, the worker parks their submissions.
             try await bed.recordParked()
             let frozen = try bed.startWorker()
             var feed = Feed(bed: bed, plan: plan)

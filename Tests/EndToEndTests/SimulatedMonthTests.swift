@@ -27,9 +27,10 @@ struct SimulatedMonthTests {
     /// The length of one simulated day.
     private static let dayMilliseconds = Int64(TestScale.number("MONTH_DAY_MILLISECONDS", or: 1000))
     private static let players = TestScale.number("MONTH_PLAYERS", or: 40)
-    /// The number of notifications out of ten that only Apple's history has.
+    /// Of ten notifications, this many are lost: only Apple's history has them.
     private static let lostOfTen = 3
-    /// The seconds over which workers spread the checks of subscriptions that end at one time, plus a margin.
+    /// If many subscriptions end at one time, workers spread their checks over at most this many seconds, which include
+    /// a margin.
     private static let longestSpreadSeconds = 720
 
     private static func plan() -> SimulatedLife.Plan {

@@ -60,7 +60,8 @@ struct AccountTokenTests {
         #expect(settle(decision("1", player: "buyer"), in: &view) == "granted")
         let copied = "held ownership_disputed shared_token"
         #expect(settle(decision("2", player: "other", account: "71"), in: &view) == copied)
-        // Submission 3 shows the first player's account. A purchase of another account is then no copy.
+        // Submission 3 shows the first player's Apple account. So a purchase of another Apple account is not stolen
+        // from this player.
         #expect(settle(decision("3", player: "buyer", account: "70"), in: &view) == "granted")
         #expect(settle(decision("4", player: "other", account: "71"), in: &view) == "granted shared_token")
         #expect(settle(decision("5", player: "other"), in: &view) == copied)

@@ -87,8 +87,9 @@ struct JudgePurchaseTests {
             later.add(&bent)
             earlier.add(&bent)
             let tokenIsTaken = earlier.verdict == .reject(.bindingMismatch) && later.verdict == .hold(.bindingMissing)
-            // `tokenIsTaken`: a purchase without a token cannot differ from the submission's token.
-            // One purchase has one ownership, and a product that is not in the catalog has no kind there.
+            // `tokenIsTaken`: a purchase without a token cannot differ from the submission's token. `isOverwritten`:
+            // both faults set the purchase's ownership. `isKindless`: a product outside the catalog has no kind to
+            // compare.
             let isOverwritten = earlier.verdict == .reject(.familyShared) && later.verdict == .hold(.unknownOwnership)
             let isKindless = earlier.verdict == .hold(.kindMismatch) && later.verdict == .hold(.unknownProduct)
             let told = tokenIsTaken || isKindless ? later.verdict : earlier.verdict

@@ -47,7 +47,7 @@ struct RecordTimeTests {
         let taken = Self.period.purchasedAt.adding(milliseconds: Self.day)
         #expect(verdict(at: Self.none, takenAt: taken) == Self.runs)
         #expect(verdict(at: Self.none, takenAt: taken.adding(milliseconds: 7 * Self.day)) == Self.over)
-        // The worker cannot have read the record before the purchase, so Apple reported this period later.
+        // A worker read the record before this purchase, so the record was not sent for this period.
         #expect(verdict(at: Self.none, takenAt: Self.period.purchasedAt.adding(milliseconds: -1)) == Self.over)
         // A record's own timestamp counts before the time of the first reading.
         #expect(verdict(at: taken, takenAt: Sample.recordTime) == Self.runs)

@@ -95,7 +95,8 @@ struct RefundOrderTests {
         for story in Self.stories(4) {
             for came in Self.deliveries(story) {
                 let times = Set(came.map(\.time))
-                // A lost reversal gives nothing back. A reversal whose refund was lost may show this refund itself.
+                // The test skips two cases. A lost reversal reinstates nothing. If the newest notification reverses a
+                // refund that was lost, it may itself show this refund.
                 guard let newest = came.last, story.allSatisfy({ !$0.isReversal || times.contains($0.time) }),
                     newest.reversed.map(times.contains) ?? true
                 else { continue }

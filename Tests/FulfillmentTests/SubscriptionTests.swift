@@ -78,7 +78,7 @@ struct SubscriptionTests {
             default: fact.graceExpiresAt = fact.expiresAt?.adding(milliseconds: 60_000)
             }
             if fact.isOfPeriodOnly {
-                // Facts about the period only are the same whenever Apple shows them.
+                // A fact that describes only its own period is the same whenever Apple shows it.
                 fact.state = .active
                 fact.expiresAt = Self.start.adding(milliseconds: (period + 100) * 60_000)
             }

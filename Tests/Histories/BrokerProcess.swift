@@ -3,8 +3,8 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// Runs librdkafka's in-process broker in a separate process. Sometimes a failed assertion in librdkafka ends that
-/// process. Then only one history is lost.
+/// Runs librdkafka's in-process broker in a separate process. If a failed assertion in librdkafka ends that process,
+/// only one history is lost.
 final class BrokerProcess: Sendable {
     let bootstrapServers: String
     private let process: ChildProcess
@@ -18,7 +18,7 @@ final class BrokerProcess: Sendable {
         self.log = log
         var start = ChildProcess.Start([Histories.path, "--broker", ""], log: log)
         start.environment = ProcessInfo.processInfo.environment
-        // While a crashed process prints its backtrace, it keeps its connections open.
+        // A crashed process would keep its connections open while it prints a backtrace.
         start.environment["SWIFT_BACKTRACE"] = "enable=no"
         start.folder = nil
         start.endsWithUs = true

@@ -195,7 +195,7 @@ extension Drawing {
 
     private mutating func erase() {
         _ = add(.settle)
-        // In most cases this is a player who has submitted, and whose records the worker may read again.
+        // In most cases the erased player has submitted, so the worker may read the player's records again.
         let player = chance.one(in: 3) ? nil : taken.last?.bought.account
         _ = add(.erase, ["player": (player ?? chance.below(8)) % Scenery.players.count])
         guard chance.one(in: 2) else { return }

@@ -3,7 +3,8 @@ import Kafka
 import Synchronization
 
 /// Reads the offsets that workers have committed, and the number of records after them. The consumers run on their own
-/// thread, and live as long as the world. New consumers for each look took longer than the rest of the runner.
+/// thread, and live as long as the world. Creating new consumers for each look would take longer than the rest of the
+/// runner.
 final class LagReader: Sendable {
     struct Look: Sendable {
         /// The number of records after the group's committed offsets.
@@ -21,7 +22,6 @@ final class LagReader: Sendable {
     private let state = Mutex(State())
     private let bell = DispatchSemaphore(value: 0)
 
-    /// Starts the thread.
     /// - Parameter groups: the consumer group of each topic.
     init(groups: [String: String], partitions: Int32, properties: KafkaProperties) {
         Thread { [self] in

@@ -240,9 +240,9 @@ extension Performance {
         let untold = post.untold
         let (subscriptions, transactions) = world.apple.inStore { (Array($0.subscriptions.values), $0.transactions) }
         for one in subscriptions {
-            // Between the last notification and now the worker may or may not have asked Apple. So the runner notes a
-            // subscription only if its state is the same at both times. Notifications about past periods and refund
-            // requests do not show the state.
+            // The worker may have asked Apple since the last notification. So the runner notes a subscription only if
+            // its state then and now is the same. Notifications about past periods and refund requests do not show the
+            // state.
             let told =
                 post.words.filter { one.periods.last == $0.value.purchase && post.requests[$0.key] == nil }
                 .map(\.value.signedAt).max() ?? 0

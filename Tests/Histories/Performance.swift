@@ -34,17 +34,17 @@ final class Performance {
         var untold: Set<String> = []
         /// The late notifications, which a later step delivers.
         var held: [SignedNotification] = []
-        /// The purchase of each notification, the index of the reported refund, and the time of Apple's signature, by
-        /// notification id. The index is nil if the notification reports no refund.
+        /// The content of each notification, by notification id: the purchase, the index of the reported refund, and
+        /// the time of Apple's signature. The index is nil if the notification reports no refund.
         var words: [String: (purchase: String, refund: Int?, signedAt: Int64)] = [:]
         /// The purchases of refund requests, by notification id.
         var requests: [String: String] = [:]
         /// The periods for which a notification reported a grace period.
         var graces: Set<String> = []
         /// The periods whose first grace period ended early, or was followed by a second one. When the worker decided,
-        /// it may have known either of the two, or that there was none.
+        /// it may have known the first grace period, the second, or none.
         var lostGraces: Set<String> = []
-        /// The periods whose grace period the worker knows from such a notification.
+        /// The periods whose grace period the worker knows from a notification.
         var knownGraces: Set<String> = []
         /// The original transactions whose newest period Apple continues under another original transaction. Apple
         /// sends no notification about the end of the old subscription.

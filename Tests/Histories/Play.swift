@@ -8,7 +8,7 @@ struct Outcome: Sendable {
     var seconds = 0.0
     /// The seconds that each part took: the start, each kind of step, the judging, the end.
     var times: [String: Double] = [:]
-    /// A failure that is not the worker's, so that the history has no result; nil if there was none.
+    /// A failure of the runner or of a service, after which the history has no result; nil if there was none.
     var trouble: String?
 
     var failed: Bool { !differences.isEmpty }
@@ -66,7 +66,8 @@ extension History {
         var (last, hurriedAt) = ("", began)
         var looks = 0
         let hasHistory = performance.history.world["history"] == 1
-        // The worker notices a restore of the database at its next checkpoint, and then joins its group again.
+        // After a restore the judge waits longer: the worker notices the restore at its next checkpoint, and then joins
+        // its group again.
         let patience =
             patience + (performance.facts.conditions.wasPutBack ? 20 : 0)
             + (hasHistory ? 8 : 0)

@@ -23,8 +23,8 @@ enum Scenery {
     static let accounts = 6
 
     /// Returns a player id. It is a UUID, because one app uses account tokens as player ids. The records of two players
-    /// go to one partition, and those of the other two to the other partition. Numbers from `firstStranger` on are
-    /// strangers.
+    /// go to one partition, and the records of the other two go to the other partition. A number from `firstStranger`
+    /// on is a stranger's.
     static func player(_ number: Int) -> String {
         guard number < firstStranger else {
             return "0f000000-0000-4000-8000-1" + String(repeating: "0", count: 11 - "\(number)".count) + "\(number)"
@@ -97,7 +97,6 @@ enum Scenery {
             })
     }
 
-    /// Returns the text of the catalog.
     static func catalog(_ terms: CatalogTerms) -> String {
         "apps:\n"
             + apps.map { app in

@@ -143,7 +143,6 @@ final class World: Sendable {
         try startWorker()
     }
 
-    /// Tells all workers to stop, and returns them.
     func tellWorkersToStop() -> [ChildProcess] {
         let all = workers.withLock { workers in
             defer { workers = [] }
@@ -157,7 +156,7 @@ final class World: Sendable {
     }
 
     /// Sets the group's offsets of the submissions topic to 0. On the in-process broker `receiptd rewind` cannot do
-    /// this, because that broker finds no offset by time. The group must have no member.
+    /// this, because that broker cannot look up offsets by time. The group must have no member.
     func resetOffsets() async throws {
         var own = properties
         own["group.id"] = prefix + "receiptd"

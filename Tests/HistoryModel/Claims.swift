@@ -14,7 +14,7 @@ struct Obstacle: Hashable {
 /// A submission, or an announcement by Apple, through which a player may get a purchase.
 struct Claim {
     let player: String
-    /// True if only another player with an earlier claim can keep the purchase from this player.
+    /// True if this player must get the purchase, unless another player has an earlier claim.
     let isCertain: Bool
     /// The submission that claims the purchase; nil for a purchase that Apple announced.
     let submission: Submission?

@@ -87,7 +87,8 @@ public struct Purchase: Sendable {
     public var firstEnd: Int64?
     /// The end of the grace period, which some of Apple's answers show; nil without a grace period.
     public var graceEnd: Int64?
-    /// True if Apple's last notification about the subscription names this grace period, and it is the only one so far.
+    /// True if Apple's last notification about the subscription names this grace period, and the period has had no
+    /// other grace period.
     public var isInGrace = false
     /// The `appAccountToken`; nil if the purchase has none.
     public var token: String?
@@ -264,7 +265,7 @@ public struct Conditions: Sendable {
     public var putBackAt: String?
     /// The transaction ids of operators' orders that the restore lost.
     public var lostOrders: Set<String> = []
-    /// The number of requests about each transaction that Apple answers with an unknown id, by transaction id.
+    /// The number of requests that Apple answers as if it did not know the transaction's id, by transaction id.
     public var unknownAtApple: [String: Int] = [:]
     /// The players whom an operator erased. Afterwards their rows and events have a pseudonym.
     public var erased: Set<String> = []

@@ -1,4 +1,5 @@
-/// Judges who owns purchases, and which purchases must arrive, including periods and announced purchases.
+/// Judges the owners of purchases, and whether each purchase that must arrive arrives, periods and announced ones
+/// included.
 extension Model {
     func owners() -> [Difference] {
         var found: [Difference] = []

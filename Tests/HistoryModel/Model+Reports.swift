@@ -1,4 +1,4 @@
-/// Judges what workers report to Apple about delivered purchases: finishes, and answers to refund requests.
+/// Judges the workers' reports to Apple about delivered purchases: finishes, and answers to refund requests.
 extension Model {
     /// Checks that workers finish the granted purchases of apps with `finish: after_grant` at Apple, and no other
     /// purchases.

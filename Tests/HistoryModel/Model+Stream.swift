@@ -18,7 +18,7 @@ extension Model {
     }
 
     /// Checks that all copies of an event have equal JSON and equal keys. After a restore only `Event.effect` must be
-    /// equal, because another player may come first this time, and Apple's data may have changed.
+    /// equal, because the worker may decide submissions in another order, and Apple's data may have changed.
     func contents() -> [Difference] {
         var first: [String: Event] = [:]
         var found: [Difference] = []

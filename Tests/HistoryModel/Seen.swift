@@ -1,6 +1,6 @@
 import Encodings
 
-/// The results of the worker that the runner saw: events, dead letters, rows and commits.
+/// The worker's results that the runner saw: events, dead letters, rows and commits.
 public struct Seen: Sendable {
     /// The events in the order of each partition, including repeated ones.
     public var events: [Event] = []
@@ -100,14 +100,14 @@ public struct Event: Sendable {
         return .object(members.filter { Self.effects.contains($0.name) })
     }
 
-    /// The entries of the event's `transactions`.
     public var entries: [(transaction: String, outcome: String, reason: String?)] {
         (json["transactions"]?.array ?? []).map {
             ($0["transaction_id"]?.string ?? "", $0["outcome"]?.string ?? "", $0["reason"]?.string)
         }
     }
 
-    /// The time of the decision, as text that sorts by time. A time with a fraction sorts after its whole second.
+    /// The time of the decision, as text that sorts by time. Without the final `Z`, a time with a fraction sorts after
+    /// its whole second.
     var decidedAt: Substring { (text("occurred_at") ?? "").dropLast() }
 
     /// Returns the whole number in a member; nil if there is none.

@@ -31,8 +31,8 @@ struct KafkaProducerTests {
         #expect(reports.value.allSatisfy { $0 == 1 })
     }
 
-    /// With more requests in flight, librdkafka concludes from a later batch's acknowledgement that the broker has the
-    /// earlier batch. Every broker but the in-process broker guarantees this.
+    /// With more requests in flight, librdkafka takes a later batch's acknowledgement to mean that the broker also has
+    /// the earlier batch. This is true of every broker except the in-process broker.
     @Test(
         "With max.in.flight 1, every acknowledged record is in the log in order, although the broker refused requests")
     func acknowledgedIsThere() async throws {

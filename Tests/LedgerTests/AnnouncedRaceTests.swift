@@ -21,14 +21,14 @@ struct AnnouncedRaceTests {
         }
     }
 
-    /// Stores the record that names the player of the purchases' token. Calls `release` once the record's session waits
-    /// for a lock, and returns after the record is stored.
+    /// Stores a `player-accounts` record with the purchases' token. Calls `release` once the session that stores the
+    /// record waits for a lock, and returns after the record is stored.
     private func recordPlayer(in database: LedgerDatabase, release: () async throws -> Void) async throws {
         let account = ReceivedAccount(
             PlayerAccount(
                 token: AccountTokenKey(bundleID: Sample.bundle, token: Subject.token), player: Subject.player),
             partition: 0, offset: 0, timestamp: Sample.noon)
-        // The record has a session of its own, so that the test's session can see that session wait.
+        // A session of its own stores the record, so that the test's session can see this session wait.
         let pool = LedgerDatabase.pool(database.uri, size: 1)
         async let recorded = PostgresPlayerAccounts(pool: pool).apply([account])
         try await database.waitForLocks()
@@ -84,7 +84,7 @@ struct AnnouncedRaceTests {
         await ledger.close()
     }
 
-    @Test("a purchase announced and judged during the COMMIT that records the token's player becomes due again")
+    @Test("a purchase that is announced and judged while the token's player is being committed becomes due again")
     func announcedMeanwhile() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -34,7 +34,7 @@ struct AnnouncedSuspectTests {
         try await subject.announced.deliver([leased], under: Subject.catalog(), at: Sample.noon).map(\.inWords)
     }
 
-    /// Ends the leases by time, as the death of the worker would.
+    /// Lets all leases expire, as if their worker had died.
     private func die(_ database: LedgerDatabase) async throws {
         try await database.run(
             "UPDATE announced_purchases SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL")
@@ -192,8 +192,8 @@ struct AnnouncedSuspectTests {
     func countedFirst() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1002, in: subject)
-            // The evidence of 1002 is unreadable, and the trigger fails the UPDATE that stores this. The error comes
-            // after the lease, and does not end the process.
+            // The worker cannot read the evidence of 1002, and stores this by an UPDATE, which the trigger makes fail.
+            // So the error comes after the lease, and does not end the process.
             try await database.run("UPDATE announced_purchases SET evidence = '{' WHERE transaction_id = '1002'")
             try await database.run(
                 """

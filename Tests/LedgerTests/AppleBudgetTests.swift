@@ -65,7 +65,8 @@ struct AppleBudgetTests {
             for start in stride(from: 0.0, through: 1.0, by: 0.1) {
                 let count = sent.filter { $0 >= start && $0 < start + 10 }.count
                 #expect(count <= 525)
-                // The fleet never sends the requests that a replica could not send while the machine stalled.
+                // Requests that a replica could not send while the machine stalled are lost, because the budget saves
+                // none.
                 #expect(Double(count) >= 450 - stalled * 50)
             }
         }

@@ -11,8 +11,7 @@ import Testing
 /// Counts a batch's cost for the database instead of timing it, so that one more round trip or row write fails a test.
 @Suite("The cost of a batch")
 struct BatchCostTests {
-    /// Returns the number of prepared statements that the session has run, without this query. The number leaves out
-    /// BEGIN, which goes with the first statement of an SQL transaction.
+    /// Returns how often the session has run prepared statements. This query and BEGIN do not count.
     private static func runs(_ pool: PostgresPool) async throws -> Int {
         let runs = try await pool.run { session in
             try session.execute(
@@ -38,7 +37,8 @@ struct BatchCostTests {
         let database = try await LedgerDatabase()
         var limits = PostgresLedger.Limits()
         limits.writers = 1
-        // The long delay makes each acknowledgement wait for a later batch, even a slow one.
+        // With this long delay, only a later batch deletes the rows of acknowledged events, however slow the machine
+        // is.
         limits.acknowledgementDelay = .seconds(3_600)
         let port = try LedgerDatabase.server.get().port
         let proxy = try DatabaseProxy(server: UInt16(port))

@@ -6,8 +6,8 @@ import Postgres
 import Synchronization
 import Testing
 
-/// The administration changes 6,500 rows, one page of rows per statement. A trigger fails each statement that changes
-/// more than 2,500 rows, in the place of a statement timeout.
+/// The administration changes 6,500 rows, one page of rows per statement. If a statement changes more than 2,500 rows,
+/// a trigger makes it fail, as a statement timeout would.
 @Suite("Changes of many waiting rows")
 struct BulkChangeTests {
     private static let rows = 6_500

@@ -35,7 +35,7 @@ struct CatalogVersionTests {
         }
         var granted = outcomes.filter { $0.kind == .granted }.map(\.subject)
         let holds = PostgresHolds(pool: database.pool)
-        // The old catalog counts none of its own holds as outdated.
+        // A replica with the old catalog leases none of the holds that the old catalog decided.
         #expect(try await holds.leaseDue(catalogVersion: 1, limit: 100).isEmpty)
         let outdated = try await holds.leaseDue(catalogVersion: 2, limit: 100)
         #expect(Set(outdated.map(\.transactionID)).union(granted).count == Self.purchases)

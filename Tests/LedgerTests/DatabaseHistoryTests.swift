@@ -70,7 +70,7 @@ struct DatabaseHistoryTests {
         }
     }
 
-    /// The pool keeps the session that it opened on the standby. No session can write on a standby.
+    /// The pool keeps the session that it opened on the standby. On a standby a session does not keep the history.
     @Test("after a standby is promoted, a session that was opened on the standby reports the new database history")
     func promotion() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("promoted-\(UUID().uuidString)")

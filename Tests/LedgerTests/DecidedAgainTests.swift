@@ -45,7 +45,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("if the next answer shows a refund, the lost original's grant is revoked, and the lost copy is granted")
+    @Test("if a later answer of the batch shows a refund, a lost original is granted and revoked, and its copy granted")
     func shownNext() async throws {
         let database = try await LedgerDatabase()
         let claims = PostgresClaims(pool: database.pool)

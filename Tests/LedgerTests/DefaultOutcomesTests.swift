@@ -14,8 +14,8 @@ struct DefaultOutcomesTests {
     private static let inDefault = "SELECT count(*) FROM outcomes_default"
     private static let apart = "SELECT count(*) FROM outcomes_apart"
     private static let now = Timestamp.current
-    /// SQL that drops tomorrow's partition and fills the default partition. Its rows, decided an hour ago, are more
-    /// than maintenance lets PostgreSQL read under a lock.
+    /// SQL that drops tomorrow's partition, and fills the default partition with rows decided an hour ago. These rows
+    /// are more than maintenance lets PostgreSQL read under a lock.
     private static let filled = """
         DO $$ BEGIN
             EXECUTE 'DROP TABLE outcomes_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 day', 'YYYYMMDD');

@@ -21,7 +21,8 @@ struct FallBackWatchTests {
         _ = try await ledger.record(Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "a", offset: 1))
         try await database.run("DELETE FROM outbox; DELETE FROM grants; DELETE FROM claims; DELETE FROM outcomes")
         try await database.run(Self.endSessions)
-        // The worker judged this submission before the fall-back, so Kafka delivers the record again.
+        // The worker judged this submission before the fall-back. The ledger refuses the decision, and Kafka delivers
+        // the record again.
         await #expect(throws: LedgerClosed.self) {
             try await ledger.settle(
                 Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2))

@@ -14,7 +14,7 @@ struct GroupQueueTests {
             for entry in group { entry.answer(-entry.request) }
             return group.count
         }
-        // The patient reader never gets a group of two, even if two elements come before the reader reads.
+        // The reader with the minimum of three never gets a group of two, even if both elements come before it reads.
         async let first = queue.ask(1, size: 1)
         async let second = queue.ask(2, size: 1)
         var answered = 0

@@ -48,7 +48,7 @@ struct HoldSuspectTests {
         return LeasedHold.Lease(try await database.number(microseconds + " WHERE transaction_id = '\(transaction)'"))
     }
 
-    /// Lets all leases expire, as the death of the worker would.
+    /// Lets all leases expire, as if their worker had died.
     private func die(_ database: LedgerDatabase) async throws {
         try await database.run(
             "UPDATE holds SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL")

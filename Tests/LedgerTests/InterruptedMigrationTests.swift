@@ -59,8 +59,8 @@ struct InterruptedMigrationTests {
             FROM generate_series(1, 60000) AS n;
             UPDATE schema_version SET version = 4
             """)
-        // The build waits for the writer's lock. A backup's transaction could not block it so, because the migration
-        // does not begin a build while a transaction with a snapshot is older than a second.
+        // The writer's lock blocks the build. A backup's transaction would not do: while a transaction with a snapshot
+        // is older than a second, the migration begins no build.
         let writer = try await OpenTransaction(database, "LOCK TABLE proofs IN ROW EXCLUSIVE MODE")
         try await Task.sleep(for: .milliseconds(1100))
         let told = ToldLines()

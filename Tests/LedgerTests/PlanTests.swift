@@ -93,7 +93,7 @@ struct PlanTests {
             size: 1)
     }
 
-    /// Returns the session's plan of a prepared statement that leases rows as due work is leased.
+    /// Returns the session's plan of a prepared statement that leases rows like the statements of due work.
     private static func planOfLease(in pool: PostgresPool) async throws -> String {
         let leasing = PostgresStatement(
             """

@@ -70,7 +70,7 @@ struct RefundRequestPlanTests {
             SELECT 'b', sha256(n::text::bytea), 'p-' || n, 0, n, now() FROM generate_series(1, 30000) AS n;
             ANALYZE
             """)
-        // Operators' sessions allow sequential scans. An index scan that the test forces would prove nothing.
+        // If the test forbade sequential scans, an index scan would prove nothing. Operators' sessions allow them.
         try await database.run("SET enable_seqscan = on")
         for statement in Self.statements {
             let plan = try await database.plan(

@@ -6,7 +6,8 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-/// Tests the revisions for a consumer that ignores each event whose id it has seen, or whose revision is not newer.
+/// A consumer ignores an event if it has seen the event's id, or if the revision is not newer. No new event may be
+/// ignored.
 @Suite("Revisions of grants after the database was restored to an earlier state")
 struct RevisionFloorTests {
     private let refunds = RefundTests()

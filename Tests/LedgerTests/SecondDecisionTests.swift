@@ -34,7 +34,7 @@ struct SecondDecisionTests {
     }
 
     @Test(
-        "a second decision grants, puts the event in the outbox, and leaves the record undecided for a recall",
+        "a second decision grants and puts the event in the outbox, but a recall does not find it",
         arguments: Implementation.allCases)
     func grants(implementation: Implementation) async throws {
         try await with(implementation) { ledger, outbox in

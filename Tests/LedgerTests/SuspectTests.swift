@@ -24,7 +24,7 @@ struct SuspectTests {
         }
     }
 
-    /// Lets all leases expire, as the death of the worker would.
+    /// Lets all leases expire, as if their worker had died.
     private func die(_ database: LedgerDatabase) async throws {
         try await database.run(
             "UPDATE parked SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL")

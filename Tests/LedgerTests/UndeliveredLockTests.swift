@@ -8,8 +8,8 @@ import Testing
 
 @Suite("Two SQL transactions that delete and write undelivered purchases")
 struct UndeliveredLockTests {
-    /// SQL for a trigger. After its delete, a session waits until the other session has also deleted, waits for a lock,
-    /// or has ended.
+    /// SQL for a trigger. The trigger makes a session wait after its DELETE, until the other session has done its
+    /// DELETE too, waits for a lock, or has ended.
     private static let meeting = """
         CREATE FUNCTION meet() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN

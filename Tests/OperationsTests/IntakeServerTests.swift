@@ -130,9 +130,9 @@ struct IntakeServerTests {
     func silentConnections() async throws {
         let posted = Posted()
         let metrics = ReceiptdMetrics(version: "test")
-        // The limit exceeds the 100 sockets that connect at once. Several event loops accept connections, so the server
-        // may count any of the 100 after the asking connection. A lower limit could evict the asking connection before
-        // the server reads its request.
+        // Several event loops accept connections, so the server may accept any of 100 simultaneous sockets after the
+        // connection that sends the request. With a limit below 100, the server might then close this connection before
+        // it reads the request.
         let most = 110
         try await serve(posted, metrics: metrics, connections: most) { port in
             let silent = (0..<300).map { _ in Socket() }

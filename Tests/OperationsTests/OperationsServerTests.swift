@@ -149,9 +149,9 @@ struct OperationsServerTests {
 
     @Test("silent connections beyond the limit delay no probe, and the server closes a silent connection after seconds")
     func silentConnections() async throws {
-        // The limit exceeds the 100 sockets that connect at once. Several event loops accept connections, so the server
-        // may count any of the 100 after the asking connection. A lower limit could evict the asking connection before
-        // the server reads its request.
+        // Several event loops accept connections, so the server may accept any of 100 simultaneous sockets after the
+        // connection that sends the request. With a limit below 100, the server might then close this connection before
+        // it reads the request.
         let most = 110
         let fixture = Fixture(connections: most)
         try await fixture.serve { _, port in
@@ -201,7 +201,8 @@ struct OperationsServerTests {
 
         deinit { close(descriptor) }
 
-        /// Sends `text` and returns all bytes until the server closes, on a thread outside the cooperative pool.
+        /// Sends `text`, and returns all bytes that the server sends before it closes the connection. Blocks a thread
+        /// of its own.
         func ask(_ text: String) async -> String {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread { [self] in

@@ -4,8 +4,7 @@ import Postgres
 import Synchronization
 import Testing
 
-/// The tests freeze a backend by SIGSTOP. The server then does not end the backend's work, and the connection stays
-/// open.
+/// The tests freeze a backend by SIGSTOP. The backend then neither answers nor ends, and the connection stays open.
 @Suite("A session that hangs", .timeLimit(.minutes(2)))
 struct HungServerTests {
     private static func pool(

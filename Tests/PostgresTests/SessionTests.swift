@@ -22,7 +22,8 @@ struct SessionTests {
             let inside = try session.transaction { try $0.execute(show).text(0, 0) }
             return [inside, try session.execute(show).text(0, 0)]
         }
-        // Behind a pooler, a client cannot set anything for a session.
+        // Without prepared statements, as behind a pooler, receiptd sets nothing for the session. Outside an SQL
+        // transaction the database's default then applies.
         #expect(levels == ["read committed", prepared ? "read committed" : "serializable"])
     }
 

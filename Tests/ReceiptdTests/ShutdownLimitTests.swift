@@ -23,7 +23,8 @@ struct ShutdownLimitTests {
         }
         limit.end()
         limit.start()
-        // A later limit ends the wait. The first limit would have ended before the later limit, on the same clock.
+        // The test waits until a second limit ends, which is due later than the first. If the first limit still ran, it
+        // would be over by then.
         await withCheckedContinuation { continuation in
             ShutdownLimit(seconds: -9.9, pools: [], logger: Logger(label: "test")) { continuation.resume() }.start()
         }

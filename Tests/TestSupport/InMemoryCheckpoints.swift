@@ -11,10 +11,10 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         var lostClaims: LostClaims?
         var claimsAsked = 0
         var isAway = false
-        /// The number of the next reads that fail. `failingWrites` is the number of the next writes that fail.
+        /// This many of the next reads fail. Of the next writes, `failingWrites` fail.
         var failingReads = 0
         var failingWrites = 0
-        /// The number of the next writes of lost decisions that fail.
+        /// This many of the next writes about lost decisions fail.
         var failingKeeps = 0
         var holdsWrites = false
         var heldWrites = 0

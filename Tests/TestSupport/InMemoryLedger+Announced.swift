@@ -54,7 +54,8 @@ struct AnnouncedRows {
     var isPatienceOver = false
     var unownedSubscriptions: [StoreTransactionID: UnownedSubscription] = [:]
 
-    /// After a hold has ended without a grant, makes the purchase due again, or ends it with `reason`.
+    /// Makes the purchase due again after a hold has ended without a grant. If `reason` is given, ends the purchase
+    /// with it.
     mutating func reopen(_ transaction: StoreTransactionID, refusedFor reason: Reason?) {
         guard let row = rows[transaction], row.isHeld else { return }
         rows[transaction]?.becomeDue()
@@ -101,7 +102,7 @@ extension InMemoryLedger: AnnouncedPurchases {
         state.update { state in
             for app in catalog.apps.values
             where app.announcements.missedPurchases == .grant && state.announced.grantsSince[app.bundleID] == nil {
-                // The default is a long time ago. A test may set another time.
+                // By default workers grant missed purchases of any age. A test may set another time.
                 state.announced.grantsSince[app.bundleID] = Timestamp(milliseconds: 0)
             }
             let due = state.announced.rows.filter { _, row in

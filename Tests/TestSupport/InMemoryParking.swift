@@ -28,7 +28,6 @@ public final class InMemoryParking: ParkedSubmissions {
         self.mostUnprovenBytes = mostUnprovenBytes
     }
 
-    /// Makes all rows due.
     public func makeDue() {
         state.update { state in
             for (id, row) in state.rows where row.dueAt != nil { state.rows[id]?.dueAt = ContinuousClock.now }

@@ -93,7 +93,6 @@ public final class InMemoryStoreQueries: StoreQueries {
         }
     }
 
-    /// Registers the answer to a request about `id`.
     public func register(_ statuses: [SubscriptionStatus], of id: StoreTransactionID) {
         state.withLock { $0.statuses[id] = statuses }
     }

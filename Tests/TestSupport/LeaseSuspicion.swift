@@ -1,4 +1,4 @@
-/// Counts the expired leases of a row, by which the row becomes suspect, as the database does.
+/// Counts the expired leases of a row, as the database does. After `leasesOfSuspect` of them the row is a suspect.
 struct LeaseSuspicion {
     private static let leasesOfSuspect = 3
     private static let deathsOfPoison = 3
@@ -17,7 +17,7 @@ struct LeaseSuspicion {
         isIsolated = false
     }
 
-    /// The suspicion of a row whose record had killed workers before a worker stored the row.
+    /// The suspicion of a row that a worker stored after the row's record had killed workers.
     static let ofCrashed = LeaseSuspicion(leases: leasesOfSuspect, deathsInIsolation: deathsOfPoison)
 
     init(leases: Int = 0, deathsInIsolation: Int = 0) {
@@ -25,16 +25,16 @@ struct LeaseSuspicion {
         self.deathsInIsolation = deathsInIsolation
     }
 
-    /// Begins the isolation of the row, or its last try. Returns nil if the worker may lease the row. Otherwise returns
-    /// true if the row becomes due again, and false if the row waits for an operator.
+    /// Begins the row's isolation, or the row's last try. Returns nil if the worker may lease the row. Otherwise
+    /// returns true if the row becomes due again, and false if the row waits for an operator.
     mutating func beginIsolationOrLastTry() -> Bool? {
         if isIsolated { deathsInIsolation += 1 }
         isIsolated = !(isIsolated && isPoison)
         return isIsolated ? nil : deathsInIsolation == Self.deathsOfPoison
     }
 
-    /// Begins the isolation of the row. Returns nil if the worker may lease the row. Otherwise sets the row aside, and
-    /// returns the number of deaths.
+    /// Begins the isolation of the row. Returns nil if the worker may lease the row. Otherwise returns the number of
+    /// deaths, and the row must wait for an operator.
     mutating func beginIsolation() -> Int? {
         deathsInIsolation += isIsolated ? 1 : 0
         isIsolated = !isPoison

@@ -24,7 +24,6 @@ public final class Outage: AppleState {
         return outage
     }
 
-    /// Notes an answer of Apple.
     public func answer() { state.update { $0.lastAnswer = $0.now } }
 
     public func begin() {

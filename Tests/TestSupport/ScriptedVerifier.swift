@@ -32,7 +32,7 @@ public final class ScriptedVerifier: ReceiptVerifier {
         self.unscripted = unscripted
     }
 
-    /// Sets the answers about a proof, in order. The verifier repeats the last answer.
+    /// Sets the answers about a proof, in order.
     public func script(_ name: String, _ answers: [AppleAnswer]) {
         state.update { $0.scripts[name] = answers }
     }
@@ -52,10 +52,8 @@ public final class ScriptedVerifier: ReceiptVerifier {
         for continuation in waiting { continuation.resume(returning: true) }
     }
 
-    /// Sets a function that the verifier calls with each request.
     public func onAsk(_ body: @escaping @Sendable (VerificationRequest) -> Void) { state.update { $0.onAsk = body } }
 
-    /// The requests so far, in order.
     public var requests: [VerificationRequest] { state.read(\.requests) }
     /// The names of the proofs in the requests so far, in order.
     public var asked: [String] { state.read(\.asked) }

@@ -13,7 +13,6 @@ public final class Shared<Value: Sendable>: Sendable {
 
     public var value: Value { state.withLock { $0 } }
 
-    /// Passes the value to `look`, and returns the result of `look`.
     public func read<Result: Sendable>(_ look: (Value) -> Result) -> Result { state.withLock { look($0) } }
 
     /// Changes the value, and raises the signal even if the value stays equal.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gives each principal exactly the rights in Kafka that it needs. You may repeat it: existing ACLs stay.
+# Gives each principal exactly the rights in Kafka that it needs. You may run the script again: existing ACLs stay.
 #
 #   deploy/kafka/acls.sh --bootstrap-server kafka:9092 --command-config admin.properties
 #

@@ -8,7 +8,7 @@
 BEGIN;
 DO $$
 DECLARE
-    -- The number of partitions of a table. You can split a power of two evenly later.
+    -- The number of partitions of a table. You can later split it evenly if it is a power of two.
     partitions CONSTANT integer := 16;
     whole record;
     found record;
@@ -37,7 +37,7 @@ BEGIN
             IF found.is_key THEN
                 EXECUTE format('ALTER TABLE %I ADD CONSTRAINT %I PRIMARY KEY (%I)', whole.name, found.name, whole.key);
             ELSE
-                -- pg_get_indexdef names the index's table by the table's new name.
+                -- The definition names the old table, `…_before`. This creates the index on the new table.
                 EXECUTE replace(found.definition, whole.name || '_before', whole.name);
             END IF;
         END LOOP;

@@ -35,8 +35,8 @@ BEGIN
 END
 $$;
 
--- Sessions that only read must not delay maintenance. Support's sessions are not read-only by default, because
--- receiptd's commands would take the server for a standby. Missing rights prevent these sessions from writing.
+-- Sessions that only read must not delay maintenance. Support's sessions lack the rights to write, but are not
+-- read-only by default, because receiptd's commands would take the server for a standby.
 ALTER ROLE receiptd_support SET idle_in_transaction_session_timeout = '60s';
 ALTER ROLE receiptd_reader SET default_transaction_read_only = on;
 ALTER ROLE receiptd_reader SET idle_in_transaction_session_timeout = '60s';
@@ -81,7 +81,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
 GRANT SELECT, INSERT, DELETE ON outcomes TO receiptd_worker;
 GRANT SELECT, DELETE ON outcomes_apart, outcomes_default TO receiptd_worker;
 
--- The further rights of commands.
+-- Operators' rights beyond the worker's.
 GRANT INSERT ON catalogs TO receiptd_operator;
 GRANT SELECT, INSERT ON redriven_dead_letters TO receiptd_operator;
 GRANT SELECT, INSERT, UPDATE ON grant_decisions, subscription_transfers TO receiptd_operator;

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The costs of one part and of the library, in microseconds of processor time, as medians of alternating rounds.
+/// The costs of one of our parts and of a library: microseconds of processor time, medians of alternating rounds.
 struct Comparison {
     let part: String
     let library: String
@@ -21,7 +21,7 @@ struct Comparison {
         return "\(part) | \(text(ours)) | \(text(theirs)) | \(text(ours / theirs)) | \(library)"
     }
 
-    /// Measures both in turn, so that other work of the machine affects both.
+    /// Measures the part and the library in turn, so that other work of the machine affects both.
     static func alternate(
         _ part: String, library: String, rounds: Int, times: Int, ours: () throws -> Void, theirs: () throws -> Void
     ) rethrows -> Comparison {

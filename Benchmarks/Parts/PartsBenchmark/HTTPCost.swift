@@ -20,7 +20,7 @@ struct HTTPCost {
         defer { server.end() }
         let body = Body(text: "{\"receipt-data\":\"\(JSONCost.receipt)\"}")
         var samples: [(ours: Double, theirs: Double)] = []
-        // The first round warms up.
+        // The first round only warms up, and is dropped.
         for _ in 0...rounds {
             samples.append((try await ours(server.url, body), try await theirs(server.url, body)))
         }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Compares the cost of our own parts with that of the library that each replaces.
+/// Compares the cost of each of our own parts with the cost of the library that the part replaces.
 @main
 struct PartsBenchmark: AsyncParsableCommand {
     @Option(help: "Requests of one run of an HTTP client.") var requests = 20_000

@@ -80,7 +80,8 @@ struct OutageTests {
         }
     }
 
-    /// A proof that failed before is new to a worker that takes over its partition. The time limit ends a failing test.
+    /// A partition's next owner makes a first try of a submission whose proof failed before. The time limit ends a
+    /// failing test.
     @Test(
         "while Apple is down, the client sends few requests for proofs that failed before, even for a first try",
         .timeLimit(.minutes(1)))

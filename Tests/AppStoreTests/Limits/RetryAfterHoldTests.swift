@@ -82,7 +82,7 @@ struct RetryAfterHoldTests {
             #expect(trouble.kind == .rateLimited)
             await observer.waitUntil { !$0.holds.isEmpty }
             await otherObserver.waitUntil { $0.timesDown == 1 }
-            // The test waits for `timesDown`, because on a slow machine the hold may be over by now.
+            // The test waits for the count of outages, because on a slow machine the hold itself may be over by now.
             await observer.waitUntil { $0.timesDown == 1 }
             let before = apple.store.counters.requests
             #expect(await apple.ask(SimulatedApple.receipt("9"), bundleID: "com.example.other").genuine != nil)

@@ -86,7 +86,7 @@ extension ChaosBed {
         case .databaseSilent:
             try await databaseProxy.setSilent(true)
             return { [databaseProxy] in
-                // At first neither side notices that its connection is cut. Then the connections close.
+                // While the proxy is silent, neither side notices the cut. Then the connections close.
                 try await databaseProxy.cut()
                 try await databaseProxy.setSilent(false)
             }

@@ -60,7 +60,7 @@ extension ChaosBed {
         return {
             _ = await reading.result
             let ending = try await migration.value
-            // Another fault may have stopped the migration. The message of the migration then shows that.
+            // If another fault stopped the migration, the message of the migration shows that fault.
             if ending.code != 0 { print("chaos: migrate beside a reader: \(ending.code) \(ending.errors.suffix(200))") }
         }
     }

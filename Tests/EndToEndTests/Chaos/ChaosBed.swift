@@ -23,7 +23,7 @@ final class ChaosBed: Sendable {
         "APPLE_MAX_CONCURRENCY": "\(appleConcurrency)", "MAX_IN_FLIGHT": "\(inFlight)", "RETRY_PARK_AFTER_SECONDS": "1",
         "SHUTDOWN_GRACE_SECONDS": "5",
         // The in-process broker may accept a batch after it refused the previous batch. No real broker does that.
-        // librdkafka would conclude that the broker has both batches.
+        // librdkafka would then conclude that the broker has both batches. So only one batch may be in flight.
         "KAFKA_PROPERTIES": TestBroker.workerProperties + (TestBroker.isReal ? "" : ";max.in.flight=1"),
     ]
 

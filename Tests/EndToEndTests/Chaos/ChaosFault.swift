@@ -5,8 +5,8 @@ enum ChaosFault: String, CaseIterable, Sendable {
     case workerKilled, workerFrozen, workerStopped, workerAdded, workerPortTaken
     case databaseStopped, databaseCrashed, databaseSessionsEnded, databaseReadOnly, databaseFull, databaseDeadlocks
     case databaseLocked, databaseSlow, databaseCut, databaseSilent
-    /// One backend process is stopped. A frozen backend continues within seconds. A hung backend stays stopped for
-    /// longer than every deadline of the workers.
+    /// One backend process of PostgreSQL is stopped. A frozen backend continues within seconds. A hung backend stays
+    /// stopped for longer than every deadline of the workers.
     case databaseBackendFrozen, databaseBackendHung
     case databaseRightTaken, databaseReader
     case databasePutBack, databasePromoted
@@ -26,8 +26,8 @@ enum ChaosFault: String, CaseIterable, Sendable {
     /// The seconds in Apple's `Retry-After`.
     static let retryAfterSeconds = 5
 
-    /// True if the database may lose commits in this fault. Workers then do not keep an order that depends on a lost
-    /// commit.
+    /// True if the database may lose commits in this fault. After such a loss, workers may break an order that depended
+    /// on a lost commit.
     var isLoss: Bool { self == .databasePutBack || self == .databasePromoted }
 
     static let pending: Set<ChaosFault> = []

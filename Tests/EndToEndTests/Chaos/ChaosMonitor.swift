@@ -24,8 +24,8 @@ final class ChaosMonitor: Sendable {
         var flagged: Set<Int> = []
         /// The number of the database's losses at the last look.
         var losses = 0
-        /// The offset of each partition below which a committed record may be undecided, because the database lost
-        /// data. The offset no longer applies once all records are decided.
+        /// For each partition, the offset below which a committed record may be undecided, because the database lost
+        /// data. This exception ends once all records are decided.
         var excused: [Int32: Int64] = [:]
     }
 
@@ -73,7 +73,7 @@ final class ChaosMonitor: Sendable {
     /// Checks the workers, the commits and the outcomes once. Reads the committed offsets first, because each outcome
     /// must be durable before its offset is committed. Only one look may run at a time. A look that a fault delays
     /// would have older offsets than a later look.
-    /// - Parameter isSettled: true once every record is decided, so that no committed record may be undecided any more.
+    /// - Parameter isSettled: true once every record is decided. From then on no committed record may be undecided.
     func look(isSettled: Bool = false) async {
         for worker in expectedWorkers() {
             if !worker.process.isRunning, expectedWorkers().contains(where: { $0.process === worker.process }) {

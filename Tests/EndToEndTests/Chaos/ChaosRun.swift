@@ -95,7 +95,7 @@ struct ChaosRun {
         // If a partition starts to fetch after the other partitions are paused, the partition still delivers one
         // record.
         evidence.load.inFlightLimit = ChaosBed.inFlight + Int(EmbeddedParts.partitions)
-        // The simulated Apple still counts requests on connections that were cut without its noticing.
+        // After a silent fault the count proves nothing: the simulated Apple still counts requests on cut connections.
         if !notes.wasSilent {
             evidence.load.appleConcurrencyLimit = (ChaosBed.workers + 1) * ChaosBed.appleConcurrency
         }

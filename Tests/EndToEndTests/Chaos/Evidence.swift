@@ -31,8 +31,8 @@ struct Evidence: Sendable {
         let answer: String
     }
 
-    /// A time, in milliseconds, in which one of Apple's endpoints asked for no requests or answered none. `requests` is
-    /// the largest number of requests that the workers may send to the endpoint in this time.
+    /// A span of time, in milliseconds, in which one of Apple's endpoints forbade requests (429) or answered none.
+    /// `requests` is the largest number of requests that the workers may send to the endpoint in this time.
     struct Quiet: Sendable {
         let from: Int64
         let until: Int64

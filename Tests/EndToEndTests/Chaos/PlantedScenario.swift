@@ -22,7 +22,6 @@ struct PlantedScenario: Sendable {
         }
     }
 
-    /// Plays the scene, and returns the evidence.
     /// - Parameter isPlanted: true if the workers have the fault.
     func evidence(isPlanted: Bool) async throws -> Evidence {
         var settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200", "SHUTDOWN_GRACE_SECONDS": "2"]

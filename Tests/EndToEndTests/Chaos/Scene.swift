@@ -20,8 +20,8 @@ final class Scene: Sendable {
     /// The time after which an unanswered submission counts as lost. A worker needs seconds to join its group.
     private static let settling = Duration.seconds(25)
     private static let outageSeconds = 5
-    /// A circuit opens after the first tries of 20 players have failed in a row. Proven and unproven receipts have a
-    /// circuit each, and the plan's receipts alternate.
+    /// The number of submissions that open both circuits. A circuit opens after the first tries of 20 players have
+    /// failed in a row. Proven and unproven receipts, which alternate here, have a circuit each.
     private static let opensCircuits = 50
     /// In `outageSeconds` each of the two circuits lets four rounds of five probes pass, and two retries.
     private static let probes = 2 * (4 * 5 + 2)
@@ -82,7 +82,8 @@ final class Scene: Sendable {
     }
 
     func apple429() async throws {
-        // A request that is already under way may get the 429, and Apple's log has the time at which that request came.
+        // This time is before the first 429, because a request under way may get the 429, and Apple's log has the time
+        // at which it came.
         limitedSince.value = Self.now
         try bed.startWorker()
         try bed.startWorker()
@@ -138,7 +139,8 @@ final class Scene: Sendable {
     func settle() async {
         do {
             try await bed.settle(plan, within: Self.settling)
-            // If the database lost a decision, the decision's event is already on the topic.
+            // If the database lost a decision, the decision's event is already on the topic. So the scene looks in the
+            // ledger.
             try await eventually("whatever was told is in the ledger", within: Self.settling) {
                 let granted = try await bed.query("SELECT count(*) FROM grants") { $0.int8(0, 0) ?? 0 }
                 let told = bed.outcomes.content.events.filter { $0.type == "receipt.granted" }

@@ -97,7 +97,6 @@ private final class Pipe: ChannelInboundHandler, @unchecked Sendable {
     private unowned let proxy: TCPProxy
     private let destination: any Channel
     private var source: (any Channel)?
-    /// The pieces that are held back while the proxy is silent.
     private var held: [Piece] = []
     private var nextAt = NIODeadline.now()
 

@@ -18,7 +18,7 @@ final class ToldPurchases: Sendable {
     private static let app = "com.example.castle.delivered"
     private static let perSecond = 4
     private static let players = 20
-    /// The number of further purchases after which the notification of a refund comes.
+    /// The notification of a refund comes after this many further purchases.
     private static let refundedAfter = 10
     /// The time of purchase, after the first catalog with `missed_purchases: grant`.
     private static let boughtAt: Int64 = 2_461_449_600_000

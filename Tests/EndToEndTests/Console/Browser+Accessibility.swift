@@ -4,7 +4,7 @@ import Testing
 /// The rules of layout and accessibility that every page must keep.
 extension Browser {
     private static let pictures = ProcessInfo.processInfo.environment["RECEIPTD_TEST_SCREENSHOTS"]
-    /// The path of axe, which checks accessibility. `scripts/check-tools.sh` installs axe.
+    /// The path of axe, which checks accessibility. `scripts/deploy-tools.sh` installs axe.
     private static let axe = ProcessInfo.processInfo.environment["RECEIPTD_TEST_AXE"]
 
     func picture(_ name: String) async throws {

@@ -1,5 +1,4 @@
-/// The hash with which Java's producer chooses a partition (org.apache.kafka.common.utils.Utils.murmur2). This code
-/// follows the description of the hash.
+/// The hash with which Java's producer chooses a partition (org.apache.kafka.common.utils.Utils.murmur2).
 enum Murmur2 {
     static func partition(of key: [UInt8], count: Int32) -> Int32 {
         Int32(bitPattern: hash(key) & 0x7FFF_FFFF) % count

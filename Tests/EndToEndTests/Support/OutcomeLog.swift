@@ -32,7 +32,7 @@ final class OutcomeLog: Sendable {
     private struct State {
         var content = Content()
         var isStopped = false
-        /// The streams that wake the waiting tasks when a record arrives, by the number of the wait.
+        /// The streams that wake the waiting tasks when a record arrives. The keys are the numbers of the waits.
         var arrivals: [Int: AsyncStream<Void>.Continuation] = [:]
         var waits = 0
     }
@@ -85,7 +85,7 @@ final class OutcomeLog: Sendable {
         _ what: String, within limit: Duration = .seconds(60), file: StaticString = #fileID, line: UInt = #line,
         _ isAsWanted: (Content) throws -> Bool
     ) async throws {
-        // Records that arrive during a check cause only one more check together.
+        // However many records arrive during a check, only one more check follows.
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in
             state.waits += 1

@@ -93,7 +93,6 @@ final class ParkingBed {
         return parts.workerEnvironment(adding: settings)
     }
 
-    /// Starts a worker, an intake or a console.
     /// - Parameter command: `run`, `intake` or `console`.
     func startWorker(_ more: [String: String] = [:], command: String = "run") throws -> WorkerProcess {
         let worker = try WorkerProcess(

@@ -14,7 +14,7 @@ struct Plan: Sendable {
     /// The transactions that the workers grant, whatever the order of their decisions.
     var certainGrants: Set<String> = []
 
-    /// The receipts that only one record contains, with the index of the record in `records`.
+    /// The receipts that only one record contains, each with this record's index in `records`.
     var unsharedReceipts: [String: Int] {
         var places: [String: [Int]] = [:]
         for (index, record) in records.enumerated() {
@@ -36,8 +36,8 @@ struct PlannedRecord: Sendable {
     var receipt: String?
 }
 
-/// The possible sets of events of a submission. The submission must have exactly one of these sets, with one id for
-/// each event.
+/// The sets of events with which workers may answer a submission. The answer must be exactly one of these sets, each
+/// event with one id.
 struct Truth: Sendable {
     enum Expected: Hashable, Sendable {
         case granted(String)

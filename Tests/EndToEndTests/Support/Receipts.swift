@@ -12,8 +12,8 @@ enum Receipts {
     /// The purchase time, 2026-05-01T10:00:00Z, in milliseconds since 1970.
     static let purchasedAt: Int64 = 1_777_629_600_000
 
-    /// Returns a receipt with one purchase. The receipt is a signed app receipt if the last digit of the transaction id
-    /// is even and there is no behaviour. Otherwise the receipt is an iOS 6 receipt, whose signature is not provable.
+    /// Returns a receipt with one purchase. If the last digit of the transaction id is even and `behaviour` is nil, the
+    /// receipt is a signed app receipt. Otherwise the receipt is an iOS 6 receipt, which is not provable.
     static func single(
         _ transaction: String, original: String? = nil, product: String = gems, bundle: String = castle,
         behaviour: SimulatedBehaviour? = nil

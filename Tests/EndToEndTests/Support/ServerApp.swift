@@ -7,7 +7,7 @@ import AppStoreSimulation
 struct ServerApp {
     let bundleID: String
     let appleID: Int64
-    /// The product ids without their prefix, which is the bundle id, and each product's members in the catalog.
+    /// Each product's id without the bundle id before it, and the product's members in the catalog.
     var products: KeyValuePairs = ["gems": "kind: consumable"]
 
     /// Returns an account token. The token is also the player's id.

@@ -23,7 +23,7 @@ enum SharedServer {
         return server
     }
 
-    /// Creates a database, and returns its URI.
+    /// Returns the URI of a new database.
     /// - Parameter isPrepared: true to create it with the schema and the sample catalog.
     static func makeDatabase(isPrepared: Bool) async throws -> String {
         let server = try await server.value

@@ -7,8 +7,8 @@ import Testing
 /// The broker of these tests: librdkafka's in-process broker, or a real broker for `make test-kafka`. Each test has its
 /// own topics and its own consumer group.
 enum TestBroker {
-    /// The addresses of the real broker. The variable has another name than receiptd's setting, so that tests never use
-    /// a deployment's broker.
+    /// The addresses of the real broker. The variable's name differs from the name of receiptd's setting, so that tests
+    /// never use a deployment's broker.
     private static let bootstrapServers = set("TEST_KAFKA_BOOTSTRAP_SERVERS")
     private static let properties = set("TEST_KAFKA_PROPERTIES")
 

@@ -22,7 +22,7 @@ struct TrafficGenerator {
         }
     }
 
-    /// The failures of Apple before a genuine answer. None of them leads to a verdict.
+    /// Apple's answers to a receipt: failures, none of which leads to a verdict, then a genuine answer.
     static let troubles: [SimulatedBehaviour] = [
         [.status(21005), .genuine], [.html, .genuine], [.http(503), .genuine], [.status(21009).times(2), .genuine],
         [.halfBody, .reset, .genuine], [.status(21104, isRetryable: true), .garbage, .genuine],

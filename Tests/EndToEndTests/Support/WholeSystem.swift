@@ -21,8 +21,8 @@ struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
         }
     }
 
-    /// The places for running tests. A test that takes long gets a free place first, because it would run alone at the
-    /// end if it began last. The other tests get places in the order in which they asked.
+    /// The places for running tests. A test that takes long gets a free place first. If such a test began last, it
+    /// would run alone at the end. The other tests get places in the order in which they asked.
     private actor Places {
         private var free: Int
         private var long: [CheckedContinuation<Void, Never>] = []

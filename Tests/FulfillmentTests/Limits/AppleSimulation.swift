@@ -139,7 +139,8 @@ struct AppleSimulation {
             guard (1...maximum).contains(concurrency.limit) else {
                 throw Fault(description: "a limit of \(concurrency.limit), not of 1 to \(maximum)")
             }
-            // Without work no request can find out that Apple is back.
+            // While no submission waits at the circuit, no request can show that Apple is back, so this time does not
+            // count.
             if ![true, false].contains(where: isHeldUp) { openSince = max(now, Self.trouble) }
             guard now - openSince < Self.closesWithin else {
                 throw Fault(description: "the circuit stays open \(now - openSince) s after the trouble, at \(now)")
@@ -153,7 +154,7 @@ struct AppleSimulation {
 
     private mutating func lease() {
         guard let wanted = limits.budget?.toLease(waiting: queue.count, now: now) else { return }
-        // The budget row, like the real row, saves up no requests, and leases at most a second ahead.
+        // Like the real row, this budget row does not save unused requests, and leases at most a second ahead.
         let start = max(leasedUntil, now)
         let jitter = unit()
         guard start - now < 1, !random.chance(5) else {
@@ -284,7 +285,7 @@ struct AppleSimulation {
         var first = 0
         for last in sent.indices {
             while sent[last] - sent[first] > 10 { first += 1 }
-            // A slice has at least one whole request, so one request more than the rate is right.
+            // A slice has at least one whole request, so one request above the rate is allowed.
             guard Double(last - first + 1) <= 10 * perSecond * 1.05 + 1 else {
                 throw Fault(description: "\(last - first + 1) requests in ten seconds, at \(perSecond) a second")
             }

@@ -118,11 +118,13 @@ struct CredentialsStateTests {
             state.refused(player: 1, receipt: 1, isProven: true, holdsAutoRenewable: holdsAutoRenewable, now: 5)
             return state
         }
-        // Apple checked the secret for a consumable, so another consumable's answer shows that the secret is right.
+        // Apple refused the secret with a consumable's receipt, so it checks the secret for consumables. An accepted
+        // receipt of another consumable therefore shows that the secret is right.
         var consumable = afterRefusal(holdsAutoRenewable: false)
         consumable.succeeded(receipt: 2, didCheckSecret: false)
         #expect(!consumable.isMisconfigured(now: 6))
-        // An answer for a consumable does not show that Apple accepts the secret for a subscription.
+        // If Apple refused the secret with a subscription's receipt, an accepted consumable shows nothing: Apple may
+        // not have checked the secret.
         var subscription = afterRefusal(holdsAutoRenewable: true)
         subscription.succeeded(receipt: 2, didCheckSecret: false)
         #expect(subscription.isMisconfigured(now: 6))

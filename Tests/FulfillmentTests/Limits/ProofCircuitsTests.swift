@@ -12,7 +12,7 @@ struct ProofCircuitsTests {
         return nil
     }
 
-    /// Fails the number of different first tries that opens a circuit.
+    /// Lets as many different first tries fail as open a circuit.
     private static func fail(_ kind: RequestKind, _ limits: inout ScopeLimits, from first: Int = 0, now: Double) throws
     {
         for number in first..<first + FirstTries.fewestFailures {
@@ -69,7 +69,7 @@ struct ProofCircuitsTests {
         #expect(try #require(limits.nextLook(for: waiting, now: 1)) > 1)
     }
 
-    @Test("after a proven receipt arrives, failures of unproven receipts alone do not count as widespread")
+    @Test("once a proven receipt has arrived, failures of unproven receipts alone do not show that Apple is overloaded")
     func load() throws {
         var limits = ScopeLimits(perSecond: 0)
         for number in 0..<15 {

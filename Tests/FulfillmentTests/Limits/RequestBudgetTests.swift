@@ -56,7 +56,8 @@ private struct ModelFleet {
             guard let requests = replicas[index].budget.toLease(waiting: waiting, now: now) else { continue }
             leases += 1
             let latency = latency()
-            // The database locks the row halfway through the call, so the answer's way back delays the lease.
+            // The database locks the row halfway through the call. The replica learns of the lease at the end of the
+            // call.
             let lease = row.lease(requests, perSecond: perSecond, now: now + latency / 2)
             replicas[index].answer = (now + latency, lease)
         }

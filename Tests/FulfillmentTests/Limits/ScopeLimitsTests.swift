@@ -160,7 +160,8 @@ struct ScopeLimitsTests {
                         pass, by: Suspect(random.below(1000)), now: now,
                         jitter: Double(random.below(100)) / 100)
                 }
-                // The limits look at every waiting request again, at a known time or after a lease under way.
+                // A request that the limits hold back until a later time must get a time at which they look at it
+                // again.
                 var waiting = RequestQueue<Int>()
                 waiting.append(1, kind)
                 let later = limits.circuits[kind].nextPass(isFirst: kind.isFresh).map { $0 > now }

@@ -22,7 +22,8 @@ struct SimulatedFront {
         let scope: Int
     }
     let scopes: [Scope] = (0..<20).map { _ in Scope() }
-    /// The apps with any request so far, then the number of waiting requests of all apps. Most ticks have no work.
+    /// The apps with any request so far, then the number of waiting requests of all apps. Both save time, because most
+    /// ticks have no work.
     private var used: [Int] = []
     private var waiting = 0
     var concurrency: AdaptiveConcurrency

@@ -52,7 +52,7 @@ struct AccountHistoryConformance {
                 judged.origin = .latest
                 return judged
             }
-            // The thief may claim the purchase in the receipt itself, because the device may be a shared one.
+            // The thief gets 1001, which the receipt itself contains, because two players may share the device.
             let stolen = [
                 Sample.judged(old), Sample.judged(Sample.purchase("1001")), listed("1002"),
                 listed("1003", .hold(.unknownProduct)),

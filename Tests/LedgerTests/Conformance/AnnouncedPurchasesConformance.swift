@@ -193,7 +193,8 @@ struct AnnouncedPurchasesConformance {
             try await subject.claims.enter(
                 PublishedClaim.claims(
                     of: "5001", under: "5000", period: nil, playerID: Subject.player, bundleID: Sample.bundle))
-            // All four claims came after this lease. Only the renewal 5001 is granted before Apple is asked.
+            // The claims were entered after this lease. Apple must first be asked about 1000, 1001 and 1002. Only the
+            // renewal 5001 is granted.
             #expect(try await deliver(early, under: asking) == ["granted"])
             try await subject.endLeases()
             let leased = try await subject.announced.leaseDue(under: asking, limit: 50)
@@ -222,8 +223,8 @@ struct AnnouncedPurchasesConformance {
             try await subject.setGrantsSince(Sample.noon)
             try await subject.enter([try Subject.told("1000")])
             try await subject.endPatience()
-            // A worker forgives the purchases that it leased together with a failed delivery, so these leases do not
-            // count.
+            // After a failed delivery, the worker clears the suspicion of all purchases of the lease, so these leases
+            // do not count.
             for _ in 0..<4 {
                 try await announced.forgive(try await announced.leaseDue(under: catalog, limit: 10))
                 try await subject.endLeases()

@@ -105,7 +105,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "while the original transaction is held, the renewal waits without an owner, and the catalog's policy applies",
+        "while the original is held, a renewal waits for a submission, and is then unclaimed under policy report",
         arguments: Implementation.allCases)
     func heldOriginal(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -161,7 +161,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "an announced purchase that is held gets the event id of a first hold, and is rejected for a second player",
+        "a hold of an announced purchase has the event id of a first hold, and a second player is rejected",
         arguments: Implementation.allCases)
     func heldID(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

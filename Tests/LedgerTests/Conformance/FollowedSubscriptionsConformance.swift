@@ -80,7 +80,7 @@ struct FollowedSubscriptionsConformance {
         }
     }
 
-    /// The first day of the tests. PostgreSQL leases by its own clock, so this day lies 40 days before today.
+    /// The first day of the tests. It lies 40 days before today, because PostgreSQL leases by its own clock.
     static let base = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)).adding(
         milliseconds: -40 * 86_400_000)
 

@@ -10,9 +10,9 @@ import Testing
 struct LostSubscriptionsConformance {
     private typealias Subject = FollowedSubscriptionsConformance.Subject
 
-    /// Runs `check` with a subscription that has 10 days to go, and of which the ledger knows only revision 1. The
-    /// subscription is not yet due for a question to Apple. `check` gets a function that enters the published revision,
-    /// and that returns the number of subscriptions that became due.
+    /// Runs `check` with a subscription that ends in 10 days and is not yet due. The ledger knows only its revision 1.
+    /// `check` gets a function that takes a published revision, makes the subscriptions due that lack it, and returns
+    /// their number.
     private func with(
         _ implementation: Implementation,
         _ check: (Subject, _ makeDue: (_ published: Int32) async throws -> Int) async throws -> Void

@@ -162,7 +162,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "if Apple does not give the history after a renewal in time, the history still has to be read",
+        "if Apple reports a renewal in time, but no history, the history still has to be read",
         arguments: Implementation.allCases)
     func punctualUnread(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in

@@ -38,7 +38,8 @@ struct NoticeLedgerConformance {
     }
 
     /// Returns a notice of a refund or a reversal, signed `seconds` after noon.
-    /// - Parameter refundedAfter: the refund's time in seconds after noon; nil if Apple signed the notice at that time.
+    /// - Parameter refundedAfter: the refund's time in seconds after noon; nil if the refund has the time of the
+    ///   signature.
     private func notice(
         _ id: String, kind: ProductKind = .consumable, isReversal: Bool = false, after seconds: Int64 = 0,
         refundedAfter: Int64? = nil, milliPercent: Int32? = nil

@@ -91,7 +91,7 @@ struct OffsetCheckpointsConformance {
         try await checkpoints.keepDecidedAgain([0: 4], topic: Sample.topic, since: Sample.noon)
         let first = try #require(try await checkpoints.lostClaims())
         #expect(first.since == Sample.noon)
-        // Without a time, all claims may be lost, because no record shows which claims the lost state had.
+        // This loss has no time, so any claim of the outcomes topic may be lost.
         try await checkpoints.keepDecidedAgain([0: 4], topic: Sample.topic)
         let both = try #require(try await checkpoints.lostClaims())
         #expect(both.since == Timestamp(milliseconds: 0))

@@ -141,7 +141,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "a player at the limit of parked proofs can park only a known proof; another player is not limited",
+        "a player at the limit of parked proofs can park only a proof that is parked already; others are not limited",
         arguments: Implementation.allCases)
     func share(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -171,7 +171,7 @@ struct ParkedSubmissionsConformance {
             #expect(try await subject.store.wakeTroubled(9, of: nil, after: place) == nil)
             let others = try await subject.dueOffsets()
             #expect(Set(first + others) == [1, 2, 3, 4, 5])
-            // Without a row to begin after, the store may wake submissions from any row on.
+            // `after` is nil, so the store may begin at any row.
             _ = try await subject.store.wakeTroubled(9, of: nil, after: nil)
             #expect(try await subject.dueOffsets().isEmpty)
         }

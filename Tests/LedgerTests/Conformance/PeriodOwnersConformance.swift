@@ -29,7 +29,7 @@ struct PeriodOwnersConformance {
         try await AnnouncedSubject.with(implementation) { subject in
             let ledger = subject.ledger
             _ = try await ledger.record(Sample.decision([Self.period("5001", charged: "1")], offset: 1))
-            // Both subscriptions have charge 2, and that period has no owner yet.
+            // Both subscriptions show the period with charge id 2, which has no owner yet.
             let all = [
                 Self.period("5001", charged: "1"), Self.period("5002", charged: "2"), Self.later("6000", charged: "2"),
                 Self.later("6001", charged: "3"),

@@ -91,7 +91,7 @@ extension FollowedSubscriptionsConformance {
             #expect(try await subject.known("3000")?.state == .active)
             #expect(try await subject.subscriptions.told(of: "3000")?.state == .revoked)
             leased = try await subject.lease().filter { $0.originalTransactionID == "3000" }
-            // The worker could not ask Apple, or Apple does not know the subscription.
+            // The next check brings no facts, as if Apple could not be asked or does not know the subscription.
             let due = try #require(leased.first)
             let events = try await subject.settle(due, [], at: 40)
             #expect(events.map(\.subject) == ["3000"])

@@ -17,8 +17,8 @@ extension Sample {
 
 /// Runs `body` with a new database and a store of parked submissions, which this function closes afterwards.
 ///
-/// - Parameter hasSecondWriter: false if only one writer may count. A second writer begins to count when the first is
-/// slow.
+/// - Parameter hasSecondWriter: false if one writer must park all rows. A second writer parks rows that the first, slow
+///   writer leaves waiting.
 func withParking(
     hasSecondWriter: Bool = true, mostUnprovenBytes: Int64 = .max,
     _ body: (LedgerDatabase, PostgresParking) async throws -> Void

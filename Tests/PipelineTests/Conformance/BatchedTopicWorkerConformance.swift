@@ -24,7 +24,7 @@ struct BatchedTopicWorkerConformance {
         let sound: ConsumerRecord
         let unsound: ConsumerRecord
         let collector: Collector
-        /// The signal that the collector raises for each record.
+        /// The collector raises this signal for each record.
         let changes: ChangeSignal
 
         var deadLetters: [ConsumerRecord] { collector.all(Sample.deadLetters) }
@@ -84,8 +84,8 @@ struct BatchedTopicWorkerConformance {
                 catalog: { Sample.catalog }, publisher: publisher, ledger: ledger,
                 queries: InMemoryStoreQueries(), metrics: metrics, logger: Self.logger)
             return subject(worker, "refund") {
-                // The ledger calls a second application of the notification a duplicate if the worker applied the
-                // first.
+                // The test applies the notification too. If the worker has applied it before, the ledger calls it a
+                // duplicate.
                 guard case .taken(let notice) = Self.refund.verdict(under: Sample.catalog, from: .notification) else {
                     return false
                 }

@@ -56,8 +56,7 @@ struct DueWorkConformance {
     @Test("a released row is due again immediately, even after twenty releases", arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { bench in
-            // There are more rounds than places for rows under way, so that a place which a release does not free would
-            // show.
+            // If a release did not free the row's place, there would be no place left before the last round.
             for _ in 0..<20 {
                 let items = try await bench.work.leaseDue(5)
                 #expect(items.count == 3)

@@ -78,7 +78,8 @@ struct FlowTests {
 
     @Test("although Apple fails once for ten of a player's submissions, the worker decides and publishes all in order")
     func order() async throws {
-        // This pipeline parks after 600 seconds, because the wait behind a player's failed submissions counts too.
+        // A submission's wait behind its player's failed submissions counts towards parking. So this pipeline parks
+        // only after 600 seconds.
         let bench = try PipelineBench { $0.parkAfterSeconds = 600 }
         let running = try bench.start()
         let names = (0..<ParkingPolicy.placesOfPlayer).map { "order.\($0)" }

@@ -87,7 +87,7 @@ struct HeldSourceTests {
             let receipt = GenuineReceipt(
                 bundleID: ParkingBench.bundle, environment: .production, purchases: [purchase])
             bench.apple.answer(.genuine(receipt))
-            // Because of the hold, the ledger has the purchase.
+            // The purchase is held, so the ledger knows it.
             bench.ledger.know("1000")
             var refunded = purchase
             refunded.cancelledAt = WallClock.now
@@ -201,7 +201,7 @@ struct HeldSourceTests {
             bench.apple.answer(ParkingBench.genuine)
             bench.apple.onAsk { [slots = bench.parking.slots] request in
                 guard request.receipt == ParkingBench.receipt("suspect") else { return }
-                // The source of parked submissions asks for this permission whenever a row is due.
+                // The source of parked submissions asks for this permission before it leases due rows.
                 let mayLease = slots.beginLeasing()
                 if mayLease { slots.endLeasing() }
                 beside.update { $0.append(slots.leased + (mayLease ? 100 : 0)) }

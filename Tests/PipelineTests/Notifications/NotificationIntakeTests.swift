@@ -135,8 +135,8 @@ struct NotificationIntakeTests {
             health.notes.contains { $0.contains("Kafka is out of reach") }
         }
         try await eventually("both are told") {
-            // A broker's answer that was under way restarts the time since the failure, so each check advances the
-            // clock.
+            // An answer that was under way when the broker went down may count as a success, after which the failure
+            // begins anew. So each check advances the clock again.
             clock.seconds.withLock { $0 += 6 }
             let unmet = health.unmet
             return unmet.contains { $0.contains("events cannot be published") }

@@ -55,7 +55,7 @@ struct UnreadRefundTests {
             topicPartition: TopicPartition(topic: Self.topic, partition: 0), offset: 1,
             timestampMilliseconds: 1_795_168_000_000, key: nil, value: Array("refund".utf8))
         _ = try await worker.work(on: [record])
-        // The ledger calls this second application a duplicate if the worker applied the refund.
+        // The test applies the refund too. If the worker has applied it before, the ledger calls it a duplicate.
         let received = ReceivedNotice(
             StoreNotice(
                 RefundNotice(

@@ -13,7 +13,7 @@ import TestSupport
 final class ParkingBench: Sendable {
     static let bundle: BundleID = "com.example.game"
 
-    /// The signal that every change of the stores and doubles below raises.
+    /// Every change of the stores and doubles below raises this signal.
     let changes: ChangeSignal
     /// The scripted Apple, which fails for every proof unless a test gives an answer.
     let apple: ScriptedVerifier

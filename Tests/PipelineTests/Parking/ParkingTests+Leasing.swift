@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-// Tests the rows of parked submissions, which are leased when due, and woken when an app's credentials work again.
+// Tests when workers lease parked rows, and that they wake the rows once an app's credentials work again.
 extension ParkingTests {
     @Test("due rows of one proof cost one request; the loop removes decided rows, and puts a row back if Apple fails")
     func due() async throws {

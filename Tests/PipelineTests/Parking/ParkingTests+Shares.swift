@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-/// Tests the shares of the window, and the ends of waits.
+/// Tests how much of the window retrying submissions may hold, and when parked rows are woken.
 extension ParkingTests {
     @Test("retrying submissions hold at most half of the window's bytes")
     func retryShareInBytes() {

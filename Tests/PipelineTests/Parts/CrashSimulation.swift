@@ -43,7 +43,7 @@ struct CrashSimulation {
     private var starts: Int64 = 0
     private var ended: Set<Place> = []
     private(set) var deadLetters: Set<Place> = []
-    /// The number of deaths of each record while Kafka's metadata named the record as at work.
+    /// For each record, the number of processes that died while Kafka's metadata named the record as at work.
     private var isolatedDeaths: [Place: Int] = [:]
     /// The deaths by poison in each partition since Kafka last stored progress there.
     private var fruitlessDeaths: [TopicPartition: Int] = [:]
@@ -76,7 +76,8 @@ struct CrashSimulation {
             guard quietSteps < 100_000 else {
                 throw Fault(description: "\(ended.count) of \(logs.values.reduce(0, +)) records ended")
             }
-            // Three starts take records side by side, four deaths happen in isolation, and Kafka may lose a commit.
+            // A record may kill three processes among other records and four in isolation, and some more if Kafka loses
+            // commits.
             if let worst = fruitlessDeaths.first(where: { $0.value > 9 }) {
                 throw Fault(description: "\(worst.value) deaths of one record of \(worst.key)")
             }

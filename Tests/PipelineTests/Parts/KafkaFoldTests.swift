@@ -20,7 +20,8 @@ struct KafkaFoldTests {
         var fold = KafkaFold()
         let refused = KafkaTrouble(kind: .transport, broker: "b:1", words: "refused")
         #expect(fold.hear(fail("refused"), from: 1, now: 100) == [.trouble(refused, secondsSince: 0)])
-        // Three lines become debug lines: the same failure as an event, of another client, and repeated.
+        // The same failure becomes a debug line if it comes again: as an event, from another client, or within a
+        // minute.
         let event = KafkaLogLine(
             level: 3, facility: "ERROR", message: "_TRANSPORT (-195): plaintext://b:1/bootstrap: refused", code: -195)
         let down = KafkaLogLine(

@@ -14,7 +14,7 @@ struct OutcomePublisherTests {
     private static let tooLargeLine =
         "error the topic refuses a record as too large: raise its max.message.bytes; the worker tries again"
     private let cluster: MockCluster
-    /// The signal that each log line raises.
+    /// Each log line raises this signal.
     private let changes: ChangeSignal
     private let log: RecordedLog
 

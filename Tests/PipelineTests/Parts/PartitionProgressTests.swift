@@ -55,7 +55,8 @@ struct PartitionProgressTests {
         }
         #expect(start(40, 30, (0, 50)) == 30 && start(40, 50, (0, 50)) == 40 && start(40, nil, (3, 50)) == 3)
         #expect(start(40, 1000, (2, 50)) == 2 && start(40, 1000, nil) == 40)
-        // Kafka's offset belongs to the earlier topic too, so the broker itself starts at the first record.
+        // Kafka's offset is from the earlier topic too. It lies outside the log, so an offset reset follows, and
+        // reading starts at the first record.
         #expect(start(900, 1000, (0, 50)) == 900)
     }
 

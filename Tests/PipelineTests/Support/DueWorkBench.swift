@@ -31,7 +31,7 @@ struct AnyDueWork: Sendable {
 /// A `DueWork` on an in-memory store with three due rows. The test decides whether tries succeed.
 struct DueWorkBench: Sendable {
     let work: AnyDueWork
-    /// The same work under settings that do not want it; nil if the work is wanted under every catalog.
+    /// The same work under a catalog that does not configure it; nil if every catalog needs the work.
     let unwanted: AnyDueWork?
     /// Sets whether tries end without a result.
     let setTrouble: @Sendable (Bool) -> Void

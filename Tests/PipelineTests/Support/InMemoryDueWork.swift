@@ -25,7 +25,7 @@ final class InMemoryDueWork: DueWork {
     let places: DuePlaces
     let isWellOnceLeased: Bool
     private let wanted: Bool
-    /// The signal that each change of the table, and each line of a test's log, raises.
+    /// Each change of the table, and each line of a test's log, raises this signal.
     let changes = ChangeSignal()
     private let content: Shared<Content>
     /// The work of one try, which gets the row's number.

@@ -14,7 +14,7 @@ import Testing
 final class PipelineBench: Sendable {
     static let submissionPartitions: Int32 = 8
 
-    /// The signal that every change of the doubles below, and every line of the pipelines' logs, raises.
+    /// Every change of the doubles below, and every line of the pipelines' logs, raises this signal.
     let changes: ChangeSignal
     let ledger: ObservedLedger
     let verifier: ScriptedVerifier
