@@ -7,38 +7,43 @@ import Kafka
 /// process of its own, and the worker's release build.
 @main
 struct Bench: AsyncParsableCommand {
-    @Option(help: "Folder of the release build.") var build = ".build/shipped/release"
-    @Option(help: "Another program that does receiptd's work, run in its place. For --throughput-only.")
+    @Option(help: "The folder of the release build.") var build = ".build/shipped/release"
+    @Option(help: "Another program to measure in place of receiptd, with --throughput-only.")
     var worker: String?
-    @Option(help: "Folder of the keys that sign receipts.") var signing = "seeds/signing"
-    @Option(help: "Apple's latencies in milliseconds, comma separated.") var latencies = "0,50,250"
-    @Option(help: "Seconds of full load to prepare submissions for, at the concurrency's ceiling.") var seconds = 6.0
-    @Option(help: "Submissions at most in one run.") var most = 40_000
-    @Option(help: "Requests to Apple in flight.") var concurrency = 256
-    @Option(help: "Further settings of the worker, NAME=VALUE, repeatable.") var set: [String] = []
-    @Flag(help: "Leave out the paced run and the single submissions.") var throughputOnly = false
+    @Option(help: "The folder of the keys that sign receipts.") var signing = "seeds/signing"
+    @Option(help: "Apple's latencies in milliseconds, separated by commas.") var latencies = "0,50,250"
+    @Option(help: "Prepare submissions for this many seconds, at the highest rate that the concurrency allows.")
+    var seconds = 6.0
+    @Option(help: "The most submissions of one run.") var most = 40_000
+    @Option(help: "The most requests to Apple in flight.") var concurrency = 256
+    @Option(help: "A further setting of the worker, as NAME=VALUE. Repeat the option for several settings.") var set:
+        [String] = []
+    @Flag(help: "Measure only the throughput: no paced run, and no single submissions.") var throughputOnly = false
 
-    @Flag(help: "A backlog of small iOS 6 receipts, of which nothing can be proven, in place of signed ones.")
+    @Flag(help: "Send small iOS 6 receipts, which cannot be proven, in place of signed receipts.")
     var plain = false
-    @Flag(help: "Only the mix of traffic and the flood of junk, at 50 ms.") var trafficOnly = false
-    @Option(help: "Honest purchases a second beside the flood.") var honestRate = 100.0
-    @Option(help: "Workers, each with its own requests in flight.") var replicas = 1
-    @Option(help: "Grants that the database has before.") var grants = 0
-    @Option(help: "Bytes of each of these grants' events.") var eventBytes = 600
-    @Flag(help: "Grants and claims in hash partitions, by deploy/postgres/partition.sql.") var partitioned = false
-    @Option(help: "Only an even load at these rates a second, comma separated, at the first of the latencies.")
+    @Flag(help: "Measure only the traffic mix and the flood of junk, at 50 ms.") var trafficOnly = false
+    @Option(help: "The honest purchases a second during the flood.") var honestRate = 100.0
+    @Option(help: "The number of workers. Each has its own limit of requests in flight.") var replicas = 1
+    @Option(help: "The grants that the database has before the run.") var grants = 0
+    @Option(help: "The bytes of the event of each of these grants.") var eventBytes = 600
+    @Flag(help: "Partition the tables of grants and claims, by deploy/postgres/partition.sql.") var partitioned = false
+    @Option(help: "Measure only an even load at these rates a second, separated by commas, at the first latency.")
     var rates: String?
     @Option(
         help: """
-            URI of an empty database in a running PostgreSQL of this machine, as a superuser, in place of the one that each run starts. \
-            It is kept: a run removes what the one before left, and makes its --grants where it has none. Its name has to begin with \
-            \(BenchDatabase.keptName). For --throughput-only and --rates.
+            The URI of a superuser's database in a running PostgreSQL of this machine, with --throughput-only or --rates. \
+            Without it, each run starts a PostgreSQL. The first run creates the grants of --grants. Each run removes the \
+            rows that the run before added. The database's name must begin with \(BenchDatabase.keptName).
             """)
     var database: String?
-    @Option(help: "Folder of another release build, run in turn with the first: ratios of the first to it are told.")
+    @Option(
+        help:
+            "The folder of a second release build. The runs alternate, and the ratios of the first to the second are printed."
+    )
     var against: String?
-    @Option(help: "Runs of each of the two builds.") var pairs = 3
-    @Option(help: "Only what an idle worker takes, over so many seconds.") var idle: Double?
+    @Option(help: "The runs of each build, with --against.") var pairs = 3
+    @Option(help: "Measure only the cost of an idle worker, for this many seconds.") var idle: Double?
 
     func validate() throws {
         if worker != nil, trafficOnly || !throughputOnly {

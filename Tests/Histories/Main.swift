@@ -6,20 +6,20 @@ import HistoryModel
 @main
 struct Histories: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "histories", abstract: "Plays drawn histories, and kept ones, on the real worker.")
+        commandName: "histories", abstract: "Plays random and kept histories on the real worker.")
 
     struct Draw: ParsableArguments {
-        @Option(help: "How many are drawn.")
+        @Option(help: "The number of random histories.")
         var count = 100
-        @Option(help: "Of the draw; none: a new one.")
+        @Option(help: "The seed of the random histories. Without it, the program chooses a seed.")
         var seed: UInt64?
-        @Option(help: "Begin at this number of the draw.")
+        @Option(help: "Skip the first FROM random histories of the seed.")
         var from = 0
-        @Option(help: "Seconds after which nothing more is drawn.")
+        @Option(help: "Start no further random history after this many seconds.")
         var seconds = 86_400.0
-        @Option(help: "Draw from these features only, comma separated; see Feature.swift.")
+        @Option(help: "Use only these features, separated by commas. Feature.swift lists the features.")
         var features: String?
-        @Flag(help: "Print what is drawn, and play nothing.")
+        @Flag(help: "Print the random histories, and play none.")
         var dry = false
 
         func generator(seed: UInt64) throws -> Generator {
@@ -36,23 +36,23 @@ struct Histories: AsyncParsableCommand {
     }
 
     @OptionGroup var draw: Draw
-    @Option(help: "Histories side by side.")
+    @Option(help: "The number of histories that run at the same time.")
     var width = 8
-    @Option(help: "The receiptd to play them on; none: the one that was built beside this program.")
+    @Option(help: "The path of the receiptd to test. Without it, the program uses the receiptd in its own folder.")
     var program: String?
-    @Option(help: "A folder of kept histories, or one file, to be played first.")
+    @Option(help: "A folder of kept histories, or one file. The program plays them first.")
     var kept: String?
-    @Option(help: "Where those that fail are written; none: they are only printed.")
+    @Option(help: "The folder for histories that fail. Without it, the program only prints them.")
     var keep: String?
-    @Option(help: "Brokers; none: librdkafka's in-process broker.")
+    @Option(help: "The address of a real Kafka. Without it, the program uses librdkafka's in-process broker.")
     var kafka: String?
     @Option(
         help: """
-            How often a drawn history that differs is played again. It fails the run only if it differs again. With 0 it \
-            fails the run at once.
+            If the worker differs from the model in a random history, play the history again, up to AGAIN times. The \
+            history fails only if the worker differs again. With 0 the history fails immediately.
             """)
     var again = 0
-    @Option(help: "How many of those that fail are shrunk.")
+    @Option(help: "The number of failed histories that the program shrinks, so that fewer steps remain.")
     var shrink = 3
     @Flag(help: "Shrink kept histories that fail, too.")
     var shrinkKept = false

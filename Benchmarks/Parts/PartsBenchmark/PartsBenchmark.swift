@@ -4,9 +4,9 @@ import Foundation
 /// Compares the cost of each of our own parts with the cost of the library that the part replaces.
 @main
 struct PartsBenchmark: AsyncParsableCommand {
-    @Option(help: "Requests of one run of an HTTP client.") var requests = 20_000
-    @Option(help: "Of them under way at once.") var concurrency = 64
-    @Option(help: "Times that each pair is measured, one after the other.") var rounds = 5
+    @Option(help: "The requests in one run of an HTTP client.") var requests = 20_000
+    @Option(help: "The requests in flight at the same time.") var concurrency = 64
+    @Option(help: "The number of measurements of each pair.") var rounds = 5
     @Option(help: .hidden) var serve: String?
 
     func run() async throws {
