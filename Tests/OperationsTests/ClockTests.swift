@@ -41,7 +41,7 @@ struct ClockTests {
         #expect(clock.take() == -3_600)
     }
 
-    @Test("The worker reports clock differences of more than a minute, and a difference from a record expires")
+    @Test("A clock difference of more than a minute is reported, and one from a record's timestamp expires")
     func complaint() {
         var differences = ClockDifferences()
         #expect(differences.complaint == nil)

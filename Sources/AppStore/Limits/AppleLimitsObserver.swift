@@ -16,7 +16,8 @@ public protocol AppleLimitsObserver: Sendable {
     /// Called when Apple asked receiptd to send nothing to the scope for `seconds`.
     func held(_ scope: AppleScope, seconds: Double)
     func concurrency(limit: Int)
-    /// Called when Apple as a whole goes down or comes back. `seconds` is the time for which Apple was down.
+    /// Called when Apple as a whole goes down or comes back. `seconds` is the time for which Apple
+    /// was down; 0 when Apple goes down.
     func apple(isDown: Bool, afterSeconds seconds: Double)
     /// Called when a request has waited `seconds` for a circuit, a `Retry-After` or the budget.
     func waited(seconds: Double)

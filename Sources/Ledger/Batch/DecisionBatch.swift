@@ -81,7 +81,7 @@ struct DecisionBatch: Sendable {
                 let purchase = Purchase(judged[index].purchase, period: decision.period(of: judged[index]))
                 let original = purchase.originalTransactionID
                 purchases.append(purchase)
-                // A purchase with an unreadable id or product is only listed in the answer, and claims nothing.
+                // If its id or product is unreadable, the event only lists the purchase: it needs no claim.
                 if judged[index].verdict == .reject(.malformedReceipt) { continue }
                 originals.insert(original)
                 // A restored copy has a claim of its own if the database lost its published grant.

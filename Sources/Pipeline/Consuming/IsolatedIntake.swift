@@ -73,7 +73,9 @@ final class IsolatedIntake {
         do throws(KafkaError) {
             _ = try offsets.commitPosition(of: partition, metadata: metadata, consumer)
         } catch {
-            logger.warning("the worker could not commit that an isolated record is done", [.error: "\(error.name)"])
+            logger.warning(
+                "the worker could not commit the offset of an isolated record that it finished",
+                [.error: "\(error.name)"])
         }
     }
 

@@ -91,7 +91,7 @@ struct WorkerService: Service {
                 ])
             if hung.isLast {
                 logger.error(
-                    "too many PostgreSQL sessions hang: from now on the worker waits for them",
+                    "too many PostgreSQL sessions hang: the worker no longer replaces a hung session, and waits for it",
                     [.count: .stringConvertible(hung.count)])
             }
         }
