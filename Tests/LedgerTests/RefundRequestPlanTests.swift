@@ -7,14 +7,17 @@ struct RefundRequestPlanTests {
     private static let statements: [(name: String, types: String, parameters: String)] = [
         (
             "insert_refund_requests",
-            "text[], text[], text[], text[], text[], text[], text[], text[], timestamptz[], timestamptz[], float8, text[]",
+            "text[], text[], text[], text[], text[], text[], text[], text[], timestamptz[], timestamptz[], float8, text[], text[]",
             """
             '{n-0,n-00}', '{t-7,t-8}', '{t-7,t-8}', '{b,b}', '{gold,gold}', '{Production,Production}', '{NULL,NULL}',
-            '{NULL,NULL}', '{now,now}', '{now,now}', 60, '{t-9,NULL}'
+            '{NULL,NULL}', '{now,now}', '{now,now}', 60, '{t-9,NULL}', '{r-0,r-00}'
             """
         ),
         ("find_unowned_refund_requests", "int8", "100"),
-        ("update_unowned_refund_requests", "text[], float8, float8, float8", "'{n-7,n-14}', 60, 3600, 7200"),
+        (
+            "update_unowned_refund_requests", "text[], float8, float8, float8, text[]",
+            "'{n-7,n-14}', 60, 3600, 7200, '{r-7,r-14}'"
+        ),
         (
             "insert_undelivered",
             "text[], text[], text[], text[], text[], text[], text[], timestamptz[], text[], bytea[]",

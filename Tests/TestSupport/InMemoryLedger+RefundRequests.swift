@@ -145,7 +145,8 @@ extension InMemoryLedger.State {
     /// transaction.
     private mutating func findOwner(of request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
         let player =
-            granted(request)?.player ?? holder(request)
+            view.claims[PublishedClaim.id(ofRefundRequest: request.id)]?.player ?? granted(request)?.player
+            ?? holder(request)
             ?? view.refusals[request.transactionID]?.sorted().last
         guard let player else { return nil }
         refundQuestions.requests[request.id]?.player = player

@@ -1,30 +1,32 @@
 import NamesAndTimes
 
-/// The owner of an original transaction or a paid period, read from a published `receipt.granted`.
+/// The owner of an original transaction or a paid period, read from a published `receipt.granted`, or the player of a
+/// refund request, read from a published `refund.requested`.
 public struct PublishedClaim: Sendable, Equatable {
-    /// The original transaction, the period's claim (`PeriodIdentity`), or a restored copy's transaction.
+    /// The original transaction, the period's claim (`PeriodIdentity`), a restored copy's transaction, or the id of a
+    /// refund request's claim.
     public let id: StoreTransactionID
     public let playerID: PlayerID
     public let bundleID: BundleID
-    /// The transaction that was published as granted.
+    /// The transaction that was published as granted, or whose refund was requested.
     public let transactionID: StoreTransactionID
-    /// True if the claim is an original transaction's, and the granted transaction is a later one.
-    private let isOfLaterTransaction: Bool
+    /// True if `transactionID` was not granted under the claim itself: the claim is an original transaction's and the
+    /// granted transaction is a later one, or the claim is a refund request's.
+    private let isWithoutGrant: Bool
 
     public init(
         _ id: StoreTransactionID, of playerID: PlayerID, in bundleID: BundleID, published: StoreTransactionID,
-        isOfLaterTransaction: Bool = false
+        isWithoutGrant: Bool = false
     ) {
         self.id = id
         self.playerID = playerID
         self.bundleID = bundleID
         transactionID = published
-        self.isOfLaterTransaction = isOfLaterTransaction
+        self.isWithoutGrant = isWithoutGrant
     }
 
-    /// The transaction that was granted under the claim; nil if the claim is an original transaction's, and the granted
-    /// transaction is a later one.
-    public var grantedTransactionID: StoreTransactionID? { isOfLaterTransaction ? nil : transactionID }
+    /// The transaction that was granted under the claim; nil if there is none.
+    public var grantedTransactionID: StoreTransactionID? { isWithoutGrant ? nil : transactionID }
 
     /// Returns the claims of one published grant: the claim of its original transaction, and the claim of its period if
     /// the transaction pays for one. A restored copy also has a claim under its own id, because other copies of the
@@ -35,10 +37,33 @@ public struct PublishedClaim: Sendable, Equatable {
     ) -> [PublishedClaim] {
         let own = PublishedClaim(
             original, of: playerID, in: bundleID, published: transaction,
-            isOfLaterTransaction: original != transaction)
+            isWithoutGrant: original != transaction)
         let other = period.flatMap { PeriodIdentity.isPeriod($0) ? $0 : nil } ?? transaction
         guard other != original else { return [own] }
         return [own, PublishedClaim(other, of: playerID, in: bundleID, published: transaction)]
+    }
+}
+
+extension PublishedClaim {
+    /// Returns the claim of a published `refund.requested`. If the database fell back, a worker reads Apple's
+    /// notification again, and the purchase may have another owner by then. With this claim the worker publishes the
+    /// event for the same player, because an event id has only one content.
+    public static func refundRequest(
+        event: String, of transaction: StoreTransactionID, playerID: PlayerID, bundleID: BundleID
+    ) -> PublishedClaim {
+        PublishedClaim(
+            id(ofRefundRequest: event), of: playerID, in: bundleID, published: transaction, isWithoutGrant: true)
+    }
+
+    /// Returns the id of the claim of a `refund.requested` with this event id. No transaction and no period has such an
+    /// id.
+    private static func id(ofRefundRequest event: String) -> StoreTransactionID {
+        StoreTransactionID("refund request \(event)")
+    }
+
+    /// Returns the id of the claim of the event of one of Apple's notifications.
+    public static func id(ofRefundRequest notification: Identifier) -> StoreTransactionID {
+        id(ofRefundRequest: OutcomeEvent.eventID(refundRequest: notification).description)
     }
 }
 

@@ -59,6 +59,7 @@ enum RefundRequestWrite {
             .textArray(requests.map { $0.kind?.rawValue }), .textArray(requests.map(\.reason)),
             .timestamps(requests.map(\.signedAt)), .timestamps(requests.map(\.answerBy)),
             .float8(UnownedRefundRequests.lookSeconds), .textArray(requests.map { $0.period?.text }),
+            .identifiers(requests.lazy.map { PublishedClaim.id(ofRefundRequest: $0.id) }),
         ]
     }
 }

@@ -19,7 +19,7 @@ enum UnownedRefundRequests {
         guard due.count > 0 else { return }
         let notification = try due.column("notification_id")
         let (original, period) = (try due.column("original_transaction_id"), try due.column("period_id"))
-        let ids = (0..<due.count).compactMap { due.text($0, notification).map { Identifier($0) } }
+        let ids = (0..<due.count).compactMap { due.text($0, notification).map { Identifier($0) } }.sorted()
         let originals = Set(
             (0..<due.count).flatMap { row in
                 [due.text(row, original), due.text(row, period)].compactMap { $0.map { StoreTransactionID($0) } }
@@ -31,8 +31,9 @@ enum UnownedRefundRequests {
             let rows = try session.execute(
                 updating,
                 [
-                    .identifiers(ids.sorted()), .float8(lookSeconds), .float8(waitSeconds),
+                    .identifiers(ids), .float8(lookSeconds), .float8(waitSeconds),
                     .float8(LeasedRefundRequest.reservedSeconds),
+                    .identifiers(ids.map { PublishedClaim.id(ofRefundRequest: $0) }),
                 ])
             _ = try RefundRequestWrite.publish(OwnedRefundRequest.all(rows), at: now, in: session)
         }

@@ -3,12 +3,14 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Reads events of grants and subscriptions from the outcomes topic, without joining a group. The calls block.
+/// Reads events of grants, subscriptions and refund requests from the outcomes topic, without joining a group. The calls
+/// block.
 struct PublishedGrants: Sendable {
     private static let callMilliseconds: Int32 = 10_000
     private static let pollMilliseconds: Int32 = 200
     private static let kind = Array(OutcomeEvent.Kind.granted.rawValue.utf8)
     private static let grantKinds = [OutcomeEvent.Kind.granted, .revoked, .reinstated].map { Array($0.rawValue.utf8) }
+    private static let requestKind = Array(OutcomeEvent.Kind.refundRequested.rawValue.utf8)
     private static let subscriptionKind = Array(OutcomeEvent.Kind.subscriptionChanged.rawValue.utf8)
 
     let topic: String
@@ -163,13 +165,21 @@ struct PublishedGrants: Sendable {
         return (starts, ends)
     }
 
-    /// Returns the claims of a grant's event; empty for another record.
+    /// Returns the claims of a grant's event or of a refund request's event; empty for another record.
     static func claims(of record: ConsumerRecord) -> [PublishedClaim] {
-        guard record.values(of: "ce_type").contains(kind), let value = record.value,
+        let kinds = record.values(of: "ce_type")
+        guard kinds.contains(kind) || kinds.contains(requestKind), let value = record.value,
             let event = try? JSONParser.parse(value).value, let player = event["player_id"]?.string,
             let bundle = event["bundle_id"]?.string, let transaction = event["transaction_id"]?.string,
             let original = event["original_transaction_id"]?.string
         else { return [] }
+        if kinds.contains(requestKind) {
+            let claim = event["event_id"]?.string.map {
+                PublishedClaim.refundRequest(
+                    event: $0, of: Identifier(transaction), playerID: Identifier(player), bundleID: Identifier(bundle))
+            }
+            return claim.map { [$0] } ?? []
+        }
         let period = record.values(of: OutcomeHeaders.period).first.map { String(decoding: $0, as: UTF8.self) }
         return PublishedClaim.claims(
             of: Identifier(transaction), under: Identifier(original), period: period.map { Identifier($0) },

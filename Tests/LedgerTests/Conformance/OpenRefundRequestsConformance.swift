@@ -13,6 +13,7 @@ struct OpenRefundRequestsConformance {
         let ledger: any PurchaseLedger
         let refunds: any NoticeLedger
         let requests: any OpenRefundRequests
+        let claims: any PublishedClaims
         /// Enters a request as a notification does.
         let enter: (RefundRequest) async throws -> OutcomeEvent?
         /// Returns the refund requests whose events are in the outbox.
@@ -36,13 +37,14 @@ struct OpenRefundRequestsConformance {
         }
     }
 
-    private func with(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
+    func with(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
         switch implementation {
         case .inMemory:
             let ledger = InMemoryLedger()
             try await body(
                 Subject(
-                    ledger: ledger, refunds: ledger, requests: ledger, enter: { ledger.enter($0, at: Sample.noon) },
+                    ledger: ledger, refunds: ledger, requests: ledger, claims: ledger,
+                    enter: { ledger.enter($0, at: Sample.noon) },
                     told: { ledger.pendingEvents.filter { $0.kind == .refundRequested } },
                     acknowledge: { ledger.published(ledger.pendingEvents.map(\.eventID)) },
                     endLeases: ledger.endRefundRequestLeases))
@@ -52,7 +54,7 @@ struct OpenRefundRequestsConformance {
             try await body(
                 Subject(
                     ledger: ledger, refunds: PostgresNotices(pool: database.pool),
-                    requests: PostgresRefundRequests(pool: database.pool),
+                    requests: PostgresRefundRequests(pool: database.pool), claims: PostgresClaims(pool: database.pool),
                     enter: { request in
                         try await database.pool.run { session in
                             try session.transaction {
@@ -73,7 +75,7 @@ struct OpenRefundRequestsConformance {
         }
     }
 
-    private static func request(
+    static func request(
         _ id: String, original: String? = nil, bundle: BundleID = Sample.bundle, notification: String? = nil,
         hoursAgo: Int64 = 0
     ) -> RefundRequest {

@@ -1,4 +1,5 @@
 import Fulfillment
+import Kafka
 import NamesAndTimes
 import Testing
 
@@ -23,5 +24,21 @@ struct PublishedOwnersTests {
             #expect(found.map(\.playerID) == ["second"] && found.map(\.transactionID) == ["1002"], "\(order)")
             #expect(owners.count == 0)
         }
+    }
+
+    @Test("the claim of a published refund request names the event and the event's player, and no granted transaction")
+    func refundRequest() {
+        let noon = Timestamp(milliseconds: 1_700_000_000_000)
+        let request = RefundRequest(
+            id: "n-1", transactionID: "1000", originalTransactionID: "1000", bundleID: "com.example.game",
+            environment: .production, productID: "gold", reason: nil, signedAt: noon)
+        let event = OutcomeEvent.refundRequested(request, by: "player-1", at: noon)
+        let claims = PublishedGrants.claims(
+            of: ConsumerRecord(
+                topicPartition: TopicPartition(topic: "outcomes", partition: 0), offset: 0, value: event.value,
+                headers: OutcomeHeaders.of(event, traceparent: nil)))
+        #expect(claims.map(\.id) == [PublishedClaim.id(ofRefundRequest: request.id)])
+        #expect(claims.map(\.playerID) == ["player-1"])
+        #expect(claims.map(\.grantedTransactionID) == [nil])
     }
 }
