@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Answers of the simulated verifyReceipt")
 struct AnswerTests {
-    @Test("A production receipt's answer has the fields and forms of a real answer")
+    @Test("The simulated verifyReceipt answers a production receipt with the fields and forms of a real answer")
     func shape() async throws {
         var options = AppStoreSimulation.Options()
         options.now = { 1_688_018_260_446 }
@@ -32,7 +32,7 @@ struct AnswerTests {
             ])
     }
 
-    @Test("Pacific dates are right in winter and around the clock changes")
+    @Test("The simulated verifyReceipt gives right Pacific dates in winter and around the clock changes")
     func pacificDates() async throws {
         // The times are in winter, and in the last second before and the first second after each clock change of 2017.
         let expected: [(Int64, String)] = [
@@ -53,7 +53,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("The answer lists the 300 purchases of a receipt in their order")
+    @Test("The simulated verifyReceipt lists the 300 purchases of a receipt in the receipt's order")
     func many() async throws {
         var receipt = receipt()
         receipt.purchases = (0..<300).map { SimulatedPurchase(transactionID: "\($0)", productID: "gold.1") }
@@ -62,7 +62,9 @@ struct AnswerTests {
         #expect(answer.inApp.map { $0["transaction_id"] as? String } == (0..<300).map { "\($0)" })
     }
 
-    @Test("The answer to a receipt with subscriptions has latest_receipt_info, newest first, and latest_receipt")
+    @Test(
+        "If a receipt has subscriptions, the simulated answer has latest_receipt_info, newest first, and latest_receipt"
+    )
     func subscriptions() async throws {
         var receipt = receipt(.sandbox)
         receipt.purchases += (1...3).map { month in
@@ -91,7 +93,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("Each environment answers a receipt of the other environment with 21007 or 21008")
+    @Test("Each simulated environment answers a receipt of the other environment with 21007 or 21008")
     func environments() async throws {
         try await withApple { apple async throws in
             #expect(try await apple.ask(receipt(.sandbox).base64Encoded()).body == "{\"status\":21007}")
@@ -101,7 +103,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "The answer to an iOS 6 receipt has the old form, and status 21006 after the expiry",
+        "The simulated answer to an iOS 6 receipt has the old form, and status 21006 after the subscription's expiry",
         arguments: SimulatedTransactionReceipt.Spacing.allCases)
     func transactionReceipts(_ spacing: SimulatedTransactionReceipt.Spacing) async throws {
         var receipt = SimulatedTransactionReceipt(
@@ -125,7 +127,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("If the app has a secret, a wrong or missing password leads to 21004")
+    @Test("If an app has a shared secret, the simulation answers 21004 to a wrong or missing password")
     func sharedSecrets() async throws {
         var options = AppStoreSimulation.Options()
         options.sharedSecrets = ["com.example.game": "s3cret"]

@@ -2,7 +2,7 @@ import AppStoreSimulation
 import Foundation
 import Testing
 
-@Suite("Behaviours as JSON")
+@Suite("The JSON of simulated behaviours")
 struct BehaviourTests {
     static let steps: [SimulatedStep] = [
         .genuine, .emptyInApp, .html, .hang, .hangAfterHeaders, .reset, .close, .halfBody, .garbage,
@@ -15,13 +15,13 @@ struct BehaviourTests {
         .delay(milliseconds: 50, then: .status(21002)).only(in: .sandbox).times(4),
     ]
 
-    @Test("Every step of a behaviour is unchanged by encoding and decoding", arguments: steps)
+    @Test("Encoding and decoding leave every step of a simulated behaviour unchanged", arguments: steps)
     func roundTrip(_ step: SimulatedStep) {
         let behaviour: SimulatedBehaviour = [step, .genuine]
         #expect(SimulatedBehaviour(json: behaviour.json) == behaviour)
     }
 
-    @Test("A single step may be written without an array, and an answer by its name alone")
+    @Test("In a simulated behaviour's JSON, a single step needs no array, and an answer needs only its name")
     func shortForms() {
         #expect(SimulatedBehaviour(json: "\"hang\"") == [.hang])
         #expect(SimulatedBehaviour(json: #"{"answer":"status","status":21005,"times":2}"#) == [.status(21005).times(2)])
@@ -32,13 +32,13 @@ struct BehaviourTests {
         #expect(SimulatedBehaviour(json: "") == nil)
     }
 
-    @Test("A behaviour's JSON is as documented")
+    @Test("The JSON of a simulated behaviour is as documented")
     func text() {
         let behaviour: SimulatedBehaviour = [.status(21005).times(2), .genuine]
         #expect(behaviour.json == #"[{"answer":"status","status":21005,"times":2},"genuine"]"#)
     }
 
-    @Test("A latency is unchanged by encoding and decoding")
+    @Test("Encoding and decoding leave a simulated latency unchanged")
     func latencies() throws {
         for latency: SimulatedLatency in [.fixed(5), .uniform(1, 9), .logNormal(median: 40, sigma: 0.5, cap: 900)] {
             let data = try JSONEncoder().encode(latency)

@@ -2,9 +2,9 @@ import AppStoreSimulation
 import Foundation
 import Testing
 
-@Suite("Simulated faults, as a client sees them", .timeLimit(.minutes(1)))
+@Suite("Faults of the simulated App Store, as a client sees them", .timeLimit(.minutes(1)))
 struct FaultTests {
-    @Test("A receipt scripted to fail twice succeeds from the third request on")
+    @Test("If a test scripts two failures for a receipt, the simulation answers from the third request on with success")
     func failThenSucceed() async throws {
         let text = receipt(behaviour: [.status(21005).times(2), .genuine]).base64Encoded()
         try await withApple { apple async throws in
@@ -14,7 +14,7 @@ struct FaultTests {
         }
     }
 
-    @Test("The simulation counts steps over both endpoints together, unless a step names an endpoint")
+    @Test("The simulation advances a script over both endpoints together, or per endpoint if a step names an endpoint")
     func counting() async throws {
         let together = receipt(behaviour: [.status(1), .status(2)]).base64Encoded()
         let apart = receipt(behaviour: [.status(3).only(in: .sandbox), .status(4), .status(5)]).base64Encoded()
@@ -28,7 +28,7 @@ struct FaultTests {
         }
     }
 
-    @Test("The simulation sends the retry flag in each scripted spelling")
+    @Test("The simulation writes is_retryable in each spelling that a test scripts")
     func retryFlag() async throws {
         try await withApple { apple async throws in
             let expected: [(SimulatedStep, String)] = [
@@ -44,7 +44,7 @@ struct FaultTests {
         }
     }
 
-    @Test("The simulation sends verbatim JSON, an HTTP status with headers, HTML and an empty in_app as scripted")
+    @Test("The simulation sends verbatim JSON, an HTTP status with headers, HTML and an empty in_app as a test scripts")
     func texts() async throws {
         try await withApple { apple async throws in
             func ask(_ step: SimulatedStep) async throws -> WireClient.Outcome {
@@ -69,7 +69,7 @@ struct FaultTests {
         }
     }
 
-    @Test("The client sees a scripted reset, close, half body or garbage")
+    @Test("If a test scripts a reset, a close, half a body or garbage, the simulation's client sees this fault")
     func broken() async throws {
         try await withApple { apple async throws in
             func ask(_ step: SimulatedStep) async throws -> WireClient.Outcome {
@@ -87,7 +87,7 @@ struct FaultTests {
         }
     }
 
-    @Test("If a step hangs, the simulation reads the request, and sends nothing until the client closes")
+    @Test("If a scripted step hangs, the simulation reads the request, and sends nothing until the client disconnects")
     func hang() async throws {
         let text = receipt(behaviour: [.hang]).base64Encoded()
         try await withApple { apple async throws in
@@ -101,7 +101,7 @@ struct FaultTests {
         }
     }
 
-    @Test("If a step hangs after the head, the client gets no body")
+    @Test("If a scripted step hangs after the head of the answer, the simulation's client gets no body")
     func hangAfterHeaders() async throws {
         let text = receipt(behaviour: [.hangAfterHeaders]).base64Encoded()
         try await withApple { apple async throws in
@@ -114,7 +114,7 @@ struct FaultTests {
         }
     }
 
-    @Test("An answer that comes slowly in small pieces arrives whole")
+    @Test("If the simulation sends an answer slowly in small pieces, the client gets the whole answer")
     func slowDrip() async throws {
         let text = receipt(behaviour: [.slowDrip(milliseconds: 1, chunkBytes: 100)]).base64Encoded()
         let answer = try await withApple { try await $0.ask(text) }
@@ -122,7 +122,7 @@ struct FaultTests {
         #expect(answer.inApp.count == 1)
     }
 
-    @Test("The simulation's latency and a step's delay add up")
+    @Test("The simulation adds a scripted step's delay to its own latency")
     func latency() async throws {
         let text = receipt(behaviour: [.delay(milliseconds: 40, then: .genuine)]).base64Encoded()
         try await withApple(latency: .fixed(30)) { apple async throws in
@@ -137,7 +137,7 @@ struct FaultTests {
         }
     }
 
-    @Test("A behaviour registered for a receipt or set for an endpoint applies until reset")
+    @Test("A simulated behaviour for a receipt or an endpoint applies until the test resets the simulation")
     func registered() async throws {
         let text = receipt().base64Encoded()
         try await withApple { apple async throws in
@@ -155,7 +155,7 @@ struct FaultTests {
         }
     }
 
-    @Test("An outage applies to its endpoint or to all endpoints until the test ends the outage")
+    @Test("A simulated outage applies to one endpoint or to all endpoints until the test ends the outage")
     func outages() async throws {
         let text = receipt().base64Encoded()
         try await withApple { apple async throws in
@@ -173,7 +173,7 @@ struct FaultTests {
         }
     }
 
-    @Test("The error rate makes its share of the requests fail, and the same requests in each run")
+    @Test("With a simulated error rate of 30 %, about 30 % of the requests fail, and the same requests in each run")
     func errorRate() async throws {
         let text = receipt().base64Encoded()
         func run() async throws -> [Int?] {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreSimulation
 
-@Suite("Simulated lives")
+@Suite("Simulated lives of an app's players")
 struct LifeTests {
     private static func live(seed: UInt64, players: Int = 300, days: Int = 60) -> (
         SimulatedStore, [SimulatedLife.Happening]
@@ -27,7 +27,7 @@ struct LifeTests {
         return (store, happened)
     }
 
-    @Test("two months with 300 players produce every listed kind of notification")
+    @Test("two simulated months with 300 players produce every kind of notification that the test lists")
     func variety() {
         let (store, happened) = Self.live(seed: 3)
         let told = store.summary(at: store.now).notifications
@@ -47,7 +47,9 @@ struct LifeTests {
         #expect(happened.map(\.at) == happened.map(\.at).sorted())
     }
 
-    @Test("paid periods overlap only after an upgrade or a refund, and the last period sets the subscription's state")
+    @Test(
+        "simulated paid periods overlap only after an upgrade or refund, and the last one sets the subscription's state"
+    )
     func periods() {
         let (store, _) = Self.live(seed: 5)
         #expect(store.subscriptions.count > 100)
@@ -97,7 +99,7 @@ struct LifeTests {
         }
     }
 
-    @Test("while the simulation has not caught up with the clock, answers show its state so far")
+    @Test("while the simulated life lags behind the clock, the simulation's answers show the state so far")
     func lag() async throws {
         try await StoreBed.run { apple, clock in
             let start = clock.now
@@ -117,7 +119,7 @@ struct LifeTests {
         }
     }
 
-    @Test("the same seed gives the same life, and another seed a different life")
+    @Test("the same seed gives the same simulated life, and another seed a different life")
     func determinism() {
         let (one, _) = Self.live(seed: 9, players: 30, days: 20)
         let (same, _) = Self.live(seed: 9, players: 30, days: 20)
@@ -127,7 +129,7 @@ struct LifeTests {
         #expect(one.summary(at: one.now).notifications != other.summary(at: other.now).notifications)
     }
 
-    @Test("the agenda yields events sorted by time, and events with equal times in the order of insertion")
+    @Test("the simulated life's agenda yields events by time, and events of equal times in the order of insertion")
     func agenda() {
         var agenda = Agenda()
         var random = SplitMix64(seed: 4)

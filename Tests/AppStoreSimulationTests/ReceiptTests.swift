@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Simulated receipts")
 struct ReceiptTests {
-    @Test("An app receipt of 300 purchases with every field set is unchanged by encoding and parsing")
+    @Test("Encoding and parsing leave a simulated app receipt of 300 purchases unchanged")
     func roundTrip() throws {
         let purchases = (0..<300).map { index in
             SimulatedPurchase(
@@ -27,7 +27,7 @@ struct ReceiptTests {
         #expect(SimulatedReceipt(parsing: original.base64Encoded()) == original)
     }
 
-    @Test("The parser reads a sandbox receipt as of the sandbox, with app id 0")
+    @Test("In a simulated sandbox receipt the simulation's parser finds the sandbox as environment, and app id 0")
     func sandbox() throws {
         var original = receipt(.sandbox)
         original.appAppleID = 5
@@ -36,7 +36,8 @@ struct ReceiptTests {
         #expect(parsed.appAppleID == 0)
     }
 
-    @Test("The signer gets the payload, and the receipt contains the signer's signature")
+    @Test(
+        "The signer of a simulated receipt gets the receipt's payload, and the receipt contains the signer's signature")
     func signer() {
         let original = receipt()
         var signed: [UInt8] = []
@@ -50,7 +51,7 @@ struct ReceiptTests {
     }
 
     @Test(
-        "An iOS 6 receipt is unchanged by encoding and parsing",
+        "Encoding and parsing leave a simulated iOS 6 receipt unchanged",
         arguments: SimulatedTransactionReceipt.Spacing.allCases)
     func transactionReceipt(_ spacing: SimulatedTransactionReceipt.Spacing) {
         let original = SimulatedTransactionReceipt(
@@ -63,7 +64,7 @@ struct ReceiptTests {
         #expect(SimulatedTransactionReceipt(parsing: original.base64Encoded()) == original)
     }
 
-    @Test("Cut, altered or random bytes never crash the parser, and the parser refuses junk")
+    @Test("Cut, altered or random bytes never crash the simulation's receipt parser, and the parser refuses junk")
     func rubbish() {
         var generator = SystemRandomNumberGenerator()
         let der = receipt(behaviour: [.genuine]).derEncoded { _ in .dummy }

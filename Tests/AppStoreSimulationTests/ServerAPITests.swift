@@ -28,7 +28,9 @@ struct ServerAPITests {
         return "Bearer \(signed).\(url(try key.signature(for: Data(signed.utf8)).rawRepresentation))"
     }
 
-    @Test("the simulation accepts a token with all claims and the app's signature, and refuses a token with any flaw")
+    @Test(
+        "the simulated API accepts a token with right claims and the app's signature, and refuses a token with any flaw"
+    )
     func tokens() throws {
         let key = P256.Signing.PrivateKey()
         let known = [
@@ -57,7 +59,7 @@ struct ServerAPITests {
         for junk in [nil, "", "Bearer", "Bearer a.b.c", "Bearer ..", "Basic x"] { #expect(!passes(junk)) }
     }
 
-    @Test("the simulation reads arrangements for receipts and transactions from JSON, and encodes them unchanged")
+    @Test("the simulation reads scripted receipts and transactions from JSON, and encodes them unchanged")
     func arrangements() throws {
         let text = """
             [{"receipt_data":"AAAA","behaviour":["html"]},

@@ -5,9 +5,9 @@ import NIOHTTP1
 import NIOPosix
 import Testing
 
-@Suite("The simulation's server", .timeLimit(.minutes(1)))
+@Suite("The HTTP server of the App Store simulation", .timeLimit(.minutes(1)))
 struct ServerTests {
-    @Test("One connection serves many requests, and the server counts and logs them")
+    @Test("One connection to the simulation serves many requests, and the simulation counts and logs the requests")
     func keepAlive() async throws {
         var options = AppStoreSimulation.Options()
         options.trackReceipts = true
@@ -42,7 +42,7 @@ struct ServerTests {
         }
     }
 
-    @Test("The server delays 300 requests at the same time, and remembers the maximum")
+    @Test("The simulation delays 300 requests at the same time, and counts the most simultaneous requests")
     func concurrency() async throws {
         let text = receipt().base64Encoded()
         let slow = receipt(behaviour: [.delay(milliseconds: 60_000, then: .genuine)]).base64Encoded()
@@ -63,7 +63,7 @@ struct ServerTests {
         }
     }
 
-    @Test("The server reads a body of 4 MiB, and answers 413 to a body of 5 MiB")
+    @Test("The simulation reads a body of 4 MiB, and answers 413 to a body of 5 MiB")
     func bodySize() async throws {
         let text = receipt().base64Encoded()
         let spaces = String(repeating: " ", count: 4 * 1024 * 1024 - text.utf8.count - 20)
@@ -75,7 +75,7 @@ struct ServerTests {
         }
     }
 
-    @Test("The server answers malformed requests with errors, and then a sound request")
+    @Test("The simulation answers malformed requests with errors, and then answers a sound request")
     func rubbish() async throws {
         var generator = SystemRandomNumberGenerator()
         let text = receipt().base64Encoded()
@@ -99,7 +99,7 @@ struct ServerTests {
         }
     }
 
-    @Test("NIO's HTTP client reads an answer of the server")
+    @Test("NIO's HTTP client reads an answer of the App Store simulation")
     func strictClient() async throws {
         let text = receipt().base64Encoded()
         try await withApple { apple async throws in
@@ -124,7 +124,7 @@ struct ServerTests {
         }
     }
 
-    @Test("The control API registers behaviours, sets outages, latency and error rate, and resets them")
+    @Test("The simulation's control API sets and resets behaviours, outages, latency and error rate")
     func control() async throws {
         let text = receipt().base64Encoded()
         try await withApple { apple async throws in

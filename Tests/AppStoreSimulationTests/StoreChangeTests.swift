@@ -8,7 +8,9 @@ struct StoreChangeTests {
     private static let delivered = #""deliveryStatus":"DELIVERED","sampleContentProvided":false"#
     private static let consented = #""customerConsented":true"#
 
-    @Test("a transaction may be finished repeatedly, and a finished consumable leaves the receipt")
+    @Test(
+        "the simulated store lets a client finish a transaction twice, and drops a finished consumable from the receipt"
+    )
     func finish() async throws {
         try await StoreBed.run { apple, clock in
             let id = try apple.inStore { store in
@@ -30,7 +32,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("the store accepts or refuses consumption information by Apple's rules, and stores accepted information")
+    @Test("the simulated store accepts or refuses consumption information by Apple's rules, and stores what it accepts")
     func consumption() async throws {
         try await StoreBed.run { apple, clock in
             let ids = try apple.inStore { store in
@@ -77,7 +79,9 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("a test can script a failure for an endpoint, an id or all endpoints, and a failed request changes nothing")
+    @Test(
+        "a scripted failure applies to one endpoint, one id or all endpoints of the simulated API, and changes no state"
+    )
     func failures() async throws {
         try await StoreBed.run { apple, clock in
             let id = try apple.inStore { store in
@@ -100,7 +104,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("a lookup finds an order by its id, and answers status 1 to an unknown id")
+    @Test("the simulated API finds an order by its id, and answers status 1 to an unknown order id")
     func lookUp() async throws {
         try await StoreBed.run { apple, clock in
             let bought = try apple.inStore { store in
@@ -114,7 +118,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("verifyReceipt shows renewals that are newer than the receipt, grace, upgrades and refunds")
+    @Test("the simulated verifyReceipt shows renewals since the receipt's date, grace periods, upgrades and refunds")
     func latestReceipt() async throws {
         try await StoreBed.run { apple, clock in
             let first = try apple.inStore { store in
@@ -149,7 +153,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("the answer to an iOS 6 receipt of a subscription is 21006 only while the newest period is over")
+    @Test("the simulation answers an iOS 6 receipt with 21006 only while the subscription's newest period is over")
     func oldStyle() async throws {
         try await StoreBed.run { apple, clock in
             let first = try apple.inStore { store in try store.buy("vip", by: StoreBed.lena) }

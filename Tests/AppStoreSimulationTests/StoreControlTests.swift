@@ -3,7 +3,7 @@ import Testing
 
 @testable import AppStoreSimulation
 
-@Suite("The simulated store over the control API")
+@Suite("The control API of the simulated store")
 struct StoreControlTests {
     private static func get(_ path: String, _ apple: AppStoreSimulation) async throws -> WireClient.Outcome {
         let client = try await WireClient.connect(port: apple.port)
@@ -11,7 +11,7 @@ struct StoreControlTests {
         return try await client.next()
     }
 
-    @Test("the control API accepts apps and store actions, answers 400 to wrong actions, and returns the results")
+    @Test("the simulation's control API accepts apps and store actions, and answers 400 to wrong actions")
     func actions() async throws {
         try await StoreBed.run { apple, _ in
             let app = """
@@ -66,7 +66,7 @@ struct StoreControlTests {
         }
     }
 
-    @Test("a test can script a failure of one endpoint or one id, and end the failure of the id")
+    @Test("by the control API a test scripts a failure of one endpoint or one id, and ends the failure of the id")
     func failures() async throws {
         try await StoreBed.run { apple, clock in
             let id = try apple.inStore { try $0.buy("gems", by: StoreBed.lena).id }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Endpoints of the simulated App Store Server API")
 struct StoreEndpointTests {
-    @Test("the store delivers a notification before the change returns, with signed transaction and renewal info")
+    @Test("the simulated store delivers a notification, with signed transaction and renewal, before the change returns")
     func notification() async throws {
         let bodies = Mutex<[SignedNotification]>([])
         let keep: @Sendable (SignedNotification) -> Void = { told in bodies.withLock { $0.append(told) } }
@@ -32,7 +32,8 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test("a query with any transaction of a customer returns the subscription's status, and can filter by status")
+    @Test(
+        "the simulated API returns a subscription's status for any transaction of the customer, and filters by status")
     func statuses() async throws {
         try await StoreBed.run { apple, clock in
             let ids = try apple.inStore { store in
@@ -58,7 +59,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test("history comes twenty entries a page, in both directions, filtered, and continues from its last revision")
+    @Test("the simulated API returns history in pages of twenty, in both directions, and continues after the last page")
     func history() async throws {
         try await StoreBed.run { apple, clock in
             let ids = try apple.inStore { store in
@@ -100,7 +101,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test("the API returns notification history in pages, and refuses an app without a notification address")
+    @Test("the simulated API returns notification history in pages, and refuses an app without a notification address")
     func notifications() async throws {
         try await StoreBed.run { apple, clock in
             for _ in 0..<3 {

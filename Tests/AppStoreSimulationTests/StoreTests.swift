@@ -16,7 +16,9 @@ struct StoreTests {
         try store.subscription(id).state(at: store.now).rawValue
     }
 
-    @Test("a subscription renews without a gap, enters grace, recovers, and ends after the customer turns renewal off")
+    @Test(
+        "a simulated subscription renews without a gap, recovers from grace, and ends if the customer turns renewal off"
+    )
     func life() throws {
         var store = StoreBed.store()
         let first = try store.buy("vip", by: StoreBed.lena, SimulatedTerms(accountToken: StoreBed.token))
@@ -48,7 +50,7 @@ struct StoreTests {
         #expect(try store.subscription(first.id).periods == [first.id, second.id, third.id, again.id])
     }
 
-    @Test("after grace comes billing retry; a recovery starts a new period, and a lasting failure ends in expiry")
+    @Test("after grace a simulated subscription enters billing retry, and then starts a new period or expires")
     func billingRetry() throws {
         var store = StoreBed.store()
         let first = try store.buy("vip", by: StoreBed.lena)
@@ -68,7 +70,7 @@ struct StoreTests {
         #expect(Self.told(store).suffix(2) == ["DID_FAIL_TO_RENEW/GRACE_PERIOD", "EXPIRED/BILLING_RETRY"])
     }
 
-    @Test("an upgrade begins immediately and ends the old period; a downgrade begins with the next renewal")
+    @Test("a simulated upgrade begins immediately and ends the old period; a downgrade begins with the next renewal")
     func plans() throws {
         var store = StoreBed.store()
         let first = try store.buy("vip", by: StoreBed.lena)
@@ -91,7 +93,7 @@ struct StoreTests {
             ])
     }
 
-    @Test("a refund of a converted period, and the refund's reversal, apply to both transactions of the period")
+    @Test("after a simulated conversion, a refund of the new transaction, and its reversal, apply to the old one too")
     func conversion() throws {
         var store = StoreBed.store()
         let first = try store.buy("vip", by: StoreBed.lena)
@@ -105,7 +107,7 @@ struct StoreTests {
         #expect(store.transactions[first.id]?.revocation == nil)
     }
 
-    @Test("a partial refund can grow, a reversal undoes the last part, and only family-shared purchases can be revoked")
+    @Test("in the simulated store a partial refund can grow to a full one, and a reversal undoes only the last part")
     func refunds() throws {
         var store = StoreBed.store()
         let gems = try store.buy("gems", by: StoreBed.lena, SimulatedTerms(quantity: 3))
@@ -137,7 +139,8 @@ struct StoreTests {
         #expect(store.notifications[7].notification.status == 5)
     }
 
-    @Test("the same calls make the same ids, and an app without a notification address gets no notification")
+    @Test(
+        "the simulated store gives the same ids for the same calls, and notifies no app without a notification address")
     func determinism() throws {
         func play() throws -> SimulatedStore {
             var store = StoreBed.store()

@@ -3,11 +3,11 @@ import Fulfillment
 import TestSupport
 import Testing
 
-@Suite("Damaged answers")
+@Suite("Damaged answers of verifyReceipt")
 struct AnswerMutationTests {
     /// The test cuts, doubles and overwrites parts of Apple's answers. The parser must not invent a purchase.
     @Test(
-        "If an answer is damaged, the parser does not trap, and finds only ids that the text contains, each once",
+        "If a verifyReceipt answer is damaged, the parser does not trap, and finds only ids in the text, each once",
         arguments: 1...8)
     func mutations(seed: UInt64) {
         let originals = [PublishedAnswers.live2017, PublishedAnswers.baloot2023].map { Array($0.utf8) }
@@ -37,7 +37,7 @@ struct AnswerMutationTests {
         }
     }
 
-    @Test("If an answer is cut, the parser never returns a genuine receipt")
+    @Test("If a verifyReceipt answer is cut off, the parser never returns a genuine receipt")
     func truncation() {
         let bytes = Array(PublishedAnswers.baloot2023.utf8)
         for length in bytes.indices {
@@ -45,7 +45,9 @@ struct AnswerMutationTests {
         }
     }
 
-    @Test("If one byte of an answer is overwritten, the parser does not trap, and finds at most the answer's purchase")
+    @Test(
+        "If one byte of a verifyReceipt answer is overwritten, the parser does not trap, and finds at most one purchase"
+    )
     func singleBytes() {
         let original = Array(PublishedAnswers.live2017.utf8)
         var dice = SeededRandom(seed: 99)

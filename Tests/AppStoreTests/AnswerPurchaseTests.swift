@@ -3,9 +3,9 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("The purchases of an answer")
+@Suite("The purchases in an answer of verifyReceipt")
 struct AnswerPurchaseTests {
-    @Test("The parser finds the only consumable in Apple's answer of 2017")
+    @Test("The verifyReceipt parser finds the only consumable in Apple's answer of 2017")
     func live2017() {
         #expect(
             parse(PublishedAnswers.live2017)
@@ -21,7 +21,7 @@ struct AnswerPurchaseTests {
                             ], createdAt: Timestamp(milliseconds: 1_484_283_892_000)))))
     }
 
-    @Test("The parser finds both purchases of one product and millisecond in Apple's answer of 2023")
+    @Test("The verifyReceipt parser finds two purchases of the same product and millisecond in Apple's answer of 2023")
     func baloot2023() {
         let receipt = parse(PublishedAnswers.baloot2023, asked: .sandbox).genuine
         #expect(receipt?.environment == .production)
@@ -31,7 +31,7 @@ struct AnswerPurchaseTests {
         #expect(receipt?.holdsAutoRenewable == false)
     }
 
-    @Test("The parser reads numbers that Apple writes as text, and ids that Apple writes as numbers")
+    @Test("The verifyReceipt parser reads ids, quantities and times that Apple writes as JSON numbers")
     func lenientNumbers() {
         let told = purchase([
             "transaction_id": "350000191094279", "original_transaction_id": "12", "quantity": "3",
@@ -44,7 +44,8 @@ struct AnswerPurchaseTests {
         #expect(purchase(["transaction_id": "99999999999999999999"])?.transactionID == "99999999999999999999")
     }
 
-    @Test("Each purchase gets the receipt's app_transaction_id, unless the parser cannot read this id")
+    @Test(
+        "Each purchase of a verifyReceipt answer gets the receipt's app_transaction_id, if the parser can read this id")
     func account() {
         var answer = AnswerText(AnswerText.fields(), AnswerText.fields(["transaction_id": #""2000""#]))
         for (told, read) in [(#""704000000000001""#, "704000000000001"), ("704", "704"), ("null", nil), ("[]", nil)] {
@@ -55,7 +56,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "The parser reads is_trial_period from text, a boolean or a number, and drops an unreadable value",
+        "The verifyReceipt parser reads is_trial_period from text, a boolean or a number, or else drops the value",
         arguments: [
             (#""true""#, true), ("true", true), ("1", true), (#""false""#, false), ("null", false), ("[]", false),
             (#""perhaps""#, false),
@@ -65,7 +66,7 @@ struct AnswerPurchaseTests {
         #expect(told != nil && told?.told?.isTrial == (isTrial ? true : nil))
     }
 
-    @Test("A missing or null quantity counts as 1, and a missing original id counts as the transaction's own id")
+    @Test("In a verifyReceipt answer a missing quantity counts as 1, a missing original id as the transaction's own id")
     func defaults() {
         for absent in [nil, "null"] as [String?] {
             let told = purchase(["quantity": absent, "original_transaction_id": absent])
@@ -77,7 +78,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "The parser lists a quantity as unreadable if it is not a positive 32-bit whole number",
+        "If a quantity is not a positive 32-bit whole number, the verifyReceipt parser lists the quantity as unreadable",
         arguments: [
             "0", "-1", #""0""#, #""-3""#, "2147483648", #""2147483648""#, "1.5", "1e1", #""two""#, "true",
             "[]",
@@ -86,7 +87,7 @@ struct AnswerPurchaseTests {
         #expect(purchase(["quantity": text])?.unreadable == ["quantity"])
     }
 
-    @Test("The parser reads the largest 32-bit quantity")
+    @Test("The verifyReceipt parser reads a quantity of 2,147,483,647, the largest 32-bit number")
     func largestQuantity() {
         #expect(purchase(["quantity": #""2147483647""#])?.quantity == .max)
     }
@@ -94,7 +95,7 @@ struct AnswerPurchaseTests {
     static let longest = String(repeating: "7", count: 128)
 
     @Test(
-        "If an id or product is unreadable, the parser lists the purchase as nameless, and reads all other purchases",
+        "If a purchase's id or product is unreadable, the verifyReceipt parser still reads all other purchases",
         arguments: [
             ("transaction_id", nil), ("transaction_id", "null"), ("transaction_id", #""""#), ("transaction_id", "1.5"),
             ("transaction_id", "1e9"), ("transaction_id", "true"), ("transaction_id", "{}"), ("transaction_id", "-5"),
@@ -114,7 +115,8 @@ struct AnswerPurchaseTests {
         #expect(receipt?.isReadable == false)
     }
 
-    @Test("A nameless purchase keeps the id and product that Apple wrote, if they are printable")
+    @Test(
+        "A purchase with an unreadable id or product keeps the id and product that Apple wrote, if they are printable")
     func shownNames() {
         let text = AnswerText(
             AnswerText.fields(["transaction_id": #""01000""#]),
@@ -130,7 +132,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "The parser lists an unreadable date, or a missing purchase date, as unreadable",
+        "The verifyReceipt parser lists an unreadable date, or a missing purchase date, as an unreadable member",
         arguments: [
             ("purchase_date_ms", nil), ("purchase_date_ms", "0"), ("purchase_date_ms", "-5"),
             ("purchase_date_ms", "1.4e12"), ("purchase_date_ms", #""soon""#), ("purchase_date_ms", "253402300800000"),
@@ -140,7 +142,7 @@ struct AnswerPurchaseTests {
         #expect(purchase([name: value])?.unreadable == [name])
     }
 
-    @Test("The parser reads a product id of 128 characters and a transaction id of twenty digits")
+    @Test("The verifyReceipt parser reads a product id of 128 characters and a transaction id of twenty digits")
     func longestIdentifier() {
         #expect(purchase(["transaction_id": "99999999999999999999"])?.transactionID == "99999999999999999999")
         let wide = String(repeating: "é", count: 128)
@@ -148,7 +150,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "The parser reads a date from milliseconds or text, and prefers the milliseconds",
+        "The verifyReceipt parser reads a date from milliseconds or text, and prefers the milliseconds",
         arguments: [
             ["purchase_date_ms": "1484283892000", "purchase_date": #""2001-01-01 00:00:00 Etc/GMT""#],
             ["purchase_date_ms": nil, "purchase_date": #""2017-01-13 05:04:52 Etc/GMT""#],
@@ -161,7 +163,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "A restored copy has the time of the first purchase, unless this time is missing or unreadable",
+        "In a verifyReceipt answer a restored purchase has the time of the first purchase, if the time is readable",
         arguments: [
             (["original_purchase_date_ms": #""1384283892000""#], 1_384_283_892_000),
             (["original_purchase_date": #""2013-11-12 19:18:12 Etc/GMT""#], 1_384_283_892_000),
@@ -183,7 +185,7 @@ struct AnswerPurchaseTests {
         }
     }
 
-    @Test("The parser reads expiry, cancellation, family sharing and the account token")
+    @Test("The verifyReceipt parser reads expiry, cancellation, family sharing and the account token")
     func marks() {
         let token = "5B6CDB01-2E3A-4F7B-9C1D-0123456789AB"
         let told = purchase([
@@ -204,7 +206,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "If the parser cannot read a member, it lists the member as unreadable",
+        "If the verifyReceipt parser cannot read a member of a purchase, the parser lists the member as unreadable",
         arguments: [
             ("app_account_token", #""player-1""#, "app_account_token"), ("app_account_token", "7", "app_account_token"),
             ("app_account_token", #""5B6CDB01+2E3A-4F7B-9C1D-0123456789AB""#, "app_account_token"),
@@ -219,7 +221,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "If the environment or app id is unreadable, the parser lists this member as unreadable in each purchase",
+        "If an answer's environment or app id is unreadable, the parser lists the member as unreadable in each purchase",
         arguments: [
             (#""environment":"Elsewhere","#, "environment"), (#""receipt_type":7,"#, "receipt_type"),
             (#""adam_id":"x","#, "adam_id"), (#""app_item_id":{},"#, "app_item_id"),
@@ -230,7 +232,9 @@ struct AnswerPurchaseTests {
         #expect(parse(answer.text).genuine?.purchases.map(\.unreadable) == [[field], ["quantity", field]])
     }
 
-    @Test("An element that is no object counts as a nameless purchase", arguments: ["1", "null", "[]", #""x""#])
+    @Test(
+        "An element of in_app that is no JSON object counts as a purchase without a readable id",
+        arguments: ["1", "null", "[]", #""x""#])
     func strangeElements(element: String) {
         let receipt = parse(AnswerText(AnswerText.fields(), element).text).genuine
         #expect(receipt?.purchases.count == 1 && receipt?.nameless.count == 1)

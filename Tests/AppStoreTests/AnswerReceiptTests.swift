@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStore
 
-@Suite("The receipt of an answer")
+@Suite("The receipt in an answer of verifyReceipt")
 struct AnswerReceiptTests {
     private func receipt(
         root: String = "", receipt: String = #""bundle_id":"com.example.game","#, asked: StoreEnvironment = .production
@@ -16,7 +16,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "An answer whose receipt has no readable bundle id counts as incomplete",
+        "A verifyReceipt answer whose receipt has no readable bundle id counts as incomplete",
         arguments: ["", #""bundle_id":"","#, #""bundle_id":"a\u0000b","#, #""bundle_id":[],"#, #""bundle_id":null,"#])
     func noBundle(fields: String) {
         var answer = AnswerText(AnswerText.fields())
@@ -24,9 +24,7 @@ struct AnswerReceiptTests {
         #expect(parse(answer.text) == .incomplete)
     }
 
-    @Test(
-        "An answer with only a status counts as a refusal; an answer with other members but no receipt, as incomplete"
-    )
+    @Test("A verifyReceipt answer with only a status is a refusal; with other members but no receipt it is incomplete")
     func noReceipt() {
         for text in [#"{"status":0}"#, #"{"status":0,"receipt":null}"#] {
             #expect(parse(text) == .answer(.refused(.nothingTold)))
@@ -37,26 +35,30 @@ struct AnswerReceiptTests {
         #expect(parse(#"{"status":0,"latest_receipt_info":[]}"#) == .incomplete)
     }
 
-    @Test("An answer whose receipt is no object counts as incomplete", arguments: ["[]", #""x""#, "1", "{}"])
+    @Test(
+        "A verifyReceipt answer whose receipt is no JSON object, or an empty object, counts as incomplete",
+        arguments: ["[]", #""x""#, "1", "{}"])
     func noReceipt(text: String) {
         #expect(parse(#"{"status":0,"receipt":\#(text)}"#) == .incomplete)
     }
 
-    @Test("A receipt without purchases can be genuine", arguments: [#","in_app":[]"#, #","in_app":null"#, ""])
+    @Test(
+        "If the receipt in a verifyReceipt answer lists no purchase, the receipt can still be genuine",
+        arguments: [#","in_app":[]"#, #","in_app":null"#, ""])
     func noPurchase(inApp: String) {
         let receipt = parse(#"{"status":0,"receipt":{"bundle_id":"a"\#(inApp)}}"#).genuine
         #expect(receipt?.purchases == [])
     }
 
     @Test(
-        "An answer counts as incomplete if in_app is neither an array nor a transaction",
+        "A verifyReceipt answer counts as incomplete if in_app is neither an array nor a transaction",
         arguments: ["1", #""""#, "{}", "true"])
     func strangeInApp(text: String) {
         #expect(parse(#"{"status":0,"receipt":{"bundle_id":"a","in_app":\#(text)}}"#) == .incomplete)
     }
 
     @Test(
-        "The parser reads the app's number from a number or text, and 0 counts as no number",
+        "The verifyReceipt parser reads the app's number from a number or text, and takes 0 as no number",
         arguments: [
             (#""adam_id":1149703708,"#, 1_149_703_708), (#""adam_id":"1149703708","#, 1_149_703_708),
             (#""adam_id":0,"app_item_id":7,"#, 7), (#""app_item_id":"7","#, 7), (#""adam_id":0,"app_item_id":0,"#, nil),
@@ -67,7 +69,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "The environment comes from the answer, else from the receipt's type, else from the endpoint",
+        "A receipt's environment comes from verifyReceipt's answer, else the receipt's type, else the endpoint",
         arguments: [
             (#""environment":"Sandbox","#, #""receipt_type":"Production","#, .production, .sandbox),
             (#""environment":"Production","#, "", .sandbox, .production),
@@ -111,7 +113,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "If a member has two different values, the parser lists the member as unreadable, and reads other purchases",
+        "If Apple lists one transaction with two values of a member, the parser lists the member as unreadable",
         arguments: [("product_id", #""silver""#), ("quantity", "2"), ("quantity", #""two""#)])
     func contradiction(name: String, value: String) {
         let other = AnswerText.fields(["transaction_id": "2000"])
@@ -120,7 +122,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "An answer with any sign of renewals counts as having an auto-renewable subscription",
+        "A verifyReceipt answer with any member about renewals counts as having an auto-renewable subscription",
         arguments: [
             (#""latest_receipt":"TUlJ","#, true), (#""latest_receipt_info":[],"#, true),
             (#""pending_renewal_info":[],"#, true), (#""auto_renew_status":0,"#, true),
@@ -130,7 +132,7 @@ struct AnswerReceiptTests {
         #expect(receipt(root: root)?.holdsAutoRenewable == holds)
     }
 
-    @Test("If Apple's answer has no request_date, its renewals get the answer's time of arrival")
+    @Test("If a verifyReceipt answer has no request_date, the answer's renewals get its time of arrival")
     func renewalsWithoutTime() {
         let renewal = #""pending_renewal_info":[{"original_transaction_id":"1","is_in_billing_retry_period":"1"}],"#
         var answer = AnswerText(AnswerText.fields())
@@ -142,7 +144,7 @@ struct AnswerReceiptTests {
         #expect(read?.renewals.map(\.isInBillingRetry) == [true] && read?.renewals.first?.signedAt == came)
     }
 
-    @Test("A purchase with an expiry or a web_order_line_item_id counts as auto-renewable")
+    @Test("A purchase with an expiry or a web_order_line_item_id counts as an auto-renewable subscription")
     func renewingPurchases() {
         for name in ["expires_date_ms", "web_order_line_item_id"] {
             let answer = AnswerText(AnswerText.fields([name: "1600000000000"]))
@@ -157,7 +159,7 @@ struct AnswerReceiptTests {
         "expires_date_formatted":"2013-02-17 20:11:23 Etc/GMT","unique_identifier":"c0ffee"}
         """
 
-    @Test("The parser reads the transaction of an iOS 6 receipt, and the latest period that the answer adds")
+    @Test("The verifyReceipt parser reads an iOS 6 receipt's transaction, and the latest period that the answer adds")
     func transactionReceipt() {
         let latest = """
             {"product_id":"month","transaction_id":"1987654321","original_transaction_id":"9078563412","quantity":"1",
@@ -174,7 +176,7 @@ struct AnswerReceiptTests {
         #expect(receipt?.purchases.first?.purchasedAt == Timestamp(rfc3339: "2013-01-18T20:11:23Z"))
     }
 
-    @Test("An answer with status 21006 and a receipt counts as a genuine receipt of an expired subscription")
+    @Test("A verifyReceipt answer with status 21006 and a receipt is a genuine receipt of an expired subscription")
     func expired() {
         let receipt = parse(#"{"status":21006,\#(Self.oldStyle)}"#).genuine
         #expect(receipt?.isExpiredSubscription == true)
@@ -182,7 +184,7 @@ struct AnswerReceiptTests {
         #expect(receipt?.purchases.map(\.transactionID) == ["1987654312"])
     }
 
-    @Test("The parser lists an iOS 6 transaction without an id as nameless")
+    @Test("If an iOS 6 transaction has no id, the verifyReceipt parser lists the transaction as nameless")
     func transactionReceiptWithoutID() {
         let receipt = parse(#"{"status":0,"receipt":{"bid":"a","product_id":"month"}}"#).genuine
         #expect(receipt?.purchases == [])

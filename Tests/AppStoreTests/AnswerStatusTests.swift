@@ -2,7 +2,7 @@ import AppStore
 import Fulfillment
 import Testing
 
-@Suite("Apple's status codes")
+@Suite("The status codes of verifyReceipt")
 struct AnswerStatusTests {
     static let meanings: [(Int, VerifyReceiptAnswer)] = [
         (21000, .answer(.blocked(.request))),
@@ -26,14 +26,14 @@ struct AnswerStatusTests {
         (0, .answer(.refused(.nothingTold))),
     ]
 
-    @Test("The parser maps each status to its meaning, from a number and from text", arguments: meanings)
+    @Test("The verifyReceipt parser maps each status to its meaning, from a number and from text", arguments: meanings)
     func statuses(status: Int, meaning: VerifyReceiptAnswer) {
         #expect(parse(#"{"status":\#(status)}"#) == meaning)
         #expect(parse(#"{"environment":"Production","status":"\#(status)"}"#) == meaning)
     }
 
     @Test(
-        "A status from 21100 to 21199 counts as a refusal only if Apple clearly says that it is not retryable",
+        "A verifyReceipt status from 21100 to 21199 is a refusal only if Apple clearly calls it not retryable",
         arguments: [
             (#""is_retryable":false"#, true), (#""is-retryable":false"#, true), (#""is_retryable":0"#, true),
             (#""is-retryable":"false""#, true), (#""is_retryable":"0""#, true),
@@ -53,7 +53,7 @@ struct AnswerStatusTests {
     }
 
     @Test(
-        "A body that is no JSON object counts as trouble, never as a verdict",
+        "A body from verifyReceipt that is no JSON object counts as trouble, never as a verdict",
         arguments: [
             "", " ", "<html><body><b>Http/1.1 Service Unavailable</b></body> </html>", "[]", "0", "null", "\"21002\"",
             #"{"status":0"#, #"{"status":21010}x"#, "{'status':21010}", "\u{FEFF}{\"status\":21010}",
@@ -65,7 +65,7 @@ struct AnswerStatusTests {
     }
 
     @Test(
-        "An answer whose status is missing or is not a whole number counts as trouble",
+        "If a verifyReceipt answer's status is missing or not a whole number, the answer counts as trouble",
         arguments: [
             "{}", #"{"status":null}"#, #"{"status":""}"#, #"{"status":true}"#, #"{"status":"malformed"}"#,
             #"{"status":21010.0}"#, #"{"status":2.101e4}"#, #"{"status":99999999999999999999}"#, #"{"status":[21010]}"#,
@@ -75,18 +75,18 @@ struct AnswerStatusTests {
         #expect(parse(body) == .incomplete)
     }
 
-    @Test("An answer nested deeper than the reader's limit counts as trouble, whatever its status")
+    @Test("A verifyReceipt answer nested deeper than the reader's limit counts as trouble, whatever its status")
     func depth() {
         let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
         #expect(parse(#"{"status":21010,"x":\#(deep)}"#) == .incomplete)
     }
 
-    @Test("An answer that is no UTF-8 counts as trouble")
+    @Test("A verifyReceipt answer that is no UTF-8 counts as trouble")
     func notUTF8() {
         #expect(VerifyReceiptAnswer.parse([0x7B, 0xFF, 0x7D], asked: .production) == .trouble(of: .notJSON))
     }
 
-    @Test("The label of every answer is from a fixed list")
+    @Test("The label of every verifyReceipt answer is from a fixed list")
     func labels() {
         let closed = Set(
             ["genuine", "refused", "blocked", "other_environment"] + AppleAnswer.TroubleKind.allCases.map(\.rawValue))

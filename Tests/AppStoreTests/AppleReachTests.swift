@@ -11,7 +11,7 @@ struct AppleReachTests {
     private static let url = "https://buy.example/verifyReceipt"
     private static let time = Timestamp(milliseconds: 1_795_167_000_000)
 
-    @Test("an outage is reported at the second failure, then once a minute, and at the first answer")
+    @Test("receiptd reports an outage of an Apple address at the second failure, then once a minute, and at its end")
     func lines() {
         var reach = AppleReach()
         func note(_ cause: String?, _ now: Double) -> AppleReach.News? {
@@ -36,7 +36,7 @@ struct AppleReachTests {
         #expect(reach.outages.isEmpty && reach.look(now: 1_000).isEmpty)
     }
 
-    @Test("failures between answers, or within five seconds after an answer, do not count as an outage")
+    @Test("failures between Apple's answers, or within five seconds after an answer, do not count as an outage")
     func noOutage() {
         var reach = AppleReach()
         _ = reach.note(Self.url, noAnswer: nil, now: 0, time: Self.time)
@@ -68,7 +68,7 @@ struct AppleReachTests {
         }
     }
 
-    @Test("the client reports an address without its query, with the cause of the failure")
+    @Test("the verifyReceipt client reports an Apple address without its query, with the cause of the failure")
     func causes() async throws {
         let store = try await AppStoreSimulation.start()
         let causes = Causes()

@@ -60,7 +60,7 @@ struct AppleStateConformance {
             }, pass: { clock.advance(seconds: $0) })
     }
 
-    @Test("before the first request, isDown and answersOthers are false", arguments: Implementation.allCases)
+    @Test("before the first request to Apple, isDown and answersOthers are false", arguments: Implementation.allCases)
     func atFirst(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             #expect(!subject.state.isDown && !subject.state.answersOthers)
@@ -90,7 +90,7 @@ struct AppleStateConformance {
     }
 
     @Test(
-        "downSeconds is the sum of all outages so far, including an outage that still lasts",
+        "downSeconds is the sum of all outages of Apple so far, including an outage that still lasts",
         arguments: Implementation.allCases)
     func downSeconds(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in

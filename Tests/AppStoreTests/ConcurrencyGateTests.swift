@@ -37,7 +37,7 @@ struct ConcurrencyGateTests {
         var order: [Int] { numbers.withLock { $0 } }
     }
 
-    @Test("The gate never has more tasks inside than its limit, and admits every task in the end")
+    @Test("The concurrency gate never has more tasks inside than its limit, and admits every task in the end")
     func limit() async {
         let gate = ConcurrencyGate(limit: 3)
         let diary = Diary()
@@ -58,7 +58,7 @@ struct ConcurrencyGateTests {
         #expect(gate.waiting == 0)
     }
 
-    @Test("Waiting tasks enter in the order of their arrival")
+    @Test("Tasks that wait at the concurrency gate enter in the order of their arrival")
     func order() async {
         let gate = ConcurrencyGate(limit: 1)
         let door = Door()
@@ -75,7 +75,7 @@ struct ConcurrencyGateTests {
         #expect(diary.order == Array(0..<20))
     }
 
-    @Test("If a waiting task is cancelled, it leaves the queue without a permit, and the next task enters")
+    @Test("If a task is cancelled while it waits at the concurrency gate, it gets no permit, and the next task enters")
     func cancellation() async {
         let gate = ConcurrencyGate(limit: 1)
         let door = Door()
@@ -93,7 +93,7 @@ struct ConcurrencyGateTests {
         #expect(gate.inUse == 0)
     }
 
-    @Test("A task that was cancelled before it asked for a permit does not enter")
+    @Test("If a task is cancelled before it asks the concurrency gate for a permit, the gate does not admit the task")
     func cancelledBefore() async {
         let gate = ConcurrencyGate(limit: 1)
         let result = await Task {
@@ -104,7 +104,7 @@ struct ConcurrencyGateTests {
         #expect(gate.inUse == 0)
     }
 
-    @Test("If the gate dismisses a waiting task, the task gets no permit, and the task behind it enters")
+    @Test("If the concurrency gate dismisses a waiting task, the task gets no permit, and the task behind it enters")
     func dismissed() async {
         let gate = ConcurrencyGate(limit: 2)
         let door = Door()
@@ -125,7 +125,7 @@ struct ConcurrencyGateTests {
         #expect(await late != nil && gate.inUse == 0)
     }
 
-    @Test("If cancellations race with permits, the gate loses no permit")
+    @Test("If cancellations race with permits, the concurrency gate loses no permit")
     func races() async {
         let gate = ConcurrencyGate(limit: 2)
         await withTaskGroup(of: Void.self) { group in
@@ -141,9 +141,7 @@ struct ConcurrencyGateTests {
         #expect(gate.waiting == 0)
     }
 
-    @Test(
-        "A lowered limit admits no task until enough tasks have left; a raised limit admits waiting tasks immediately"
-    )
+    @Test("The concurrency gate admits no task while it is above a lowered limit; a raised limit admits tasks at once")
     func adjusting() async {
         let gate = ConcurrencyGate(limit: 2)
         let doors = (0..<3).map { _ in Door() }

@@ -4,9 +4,9 @@ import Fulfillment
 import TestSupport
 import Testing
 
-@Suite("The limit on requests in flight")
+@Suite("The limit on verifyReceipt requests in flight")
 struct ConcurrencyLimitTests {
-    @Test("Of 120 simultaneous tries, at most four requests are open at a time, including requests to the sandbox")
+    @Test("With a limit of four, 120 simultaneous tries never have more than four open requests, sandbox included")
     func limit() async throws {
         try await SimulatedApple.run(maxConcurrency: 4, latency: .fixed(2)) { apple in
             await withTaskGroup(of: AppleAnswer.self) { group in
@@ -22,7 +22,7 @@ struct ConcurrencyLimitTests {
         }
     }
 
-    @Test("If a try is cancelled, the client returns trouble, and gives back the permit")
+    @Test("If a verifyReceipt try is cancelled, the client returns trouble, and gives back the permit")
     func cancelled() async throws {
         try await SimulatedApple.run { apple in
             let task = Task { await apple.ask(SimulatedApple.receipt("1", .hang)) }
@@ -34,7 +34,7 @@ struct ConcurrencyLimitTests {
         }
     }
 
-    @Test("If a try is cancelled while waiting for a permit, the client sends no request")
+    @Test("If a verifyReceipt try is cancelled while it waits for a permit, the client sends no request")
     func cancelledWaiting() async throws {
         let changes = ChangeSignal()
         let limits = AppleLimits(fixedConcurrency: 1, queued: { changes.raise() })
@@ -52,7 +52,7 @@ struct ConcurrencyLimitTests {
         }
     }
 
-    @Test("If the client is shut down, its tries in flight end in trouble")
+    @Test("If the verifyReceipt client is shut down, its tries in flight end in trouble")
     func shutdown() async throws {
         try await SimulatedApple.run { apple in
             let task = Task { await apple.ask(SimulatedApple.receipt("1", .hang)) }

@@ -8,7 +8,7 @@ import Testing
 @testable import AppStore
 @testable import PooledHTTP
 
-@Suite("The pool of connections")
+@Suite("The pool of connections to Apple")
 struct ConnectionPoolTests {
     /// Sends `times` requests, one after the other, and returns the results.
     private func ask(
@@ -31,7 +31,7 @@ struct ConnectionPoolTests {
     private let answered = AppleAnswer.refused(.accountNotFound)
     private let lost = AppleAnswer.trouble(of: .connection)
 
-    @Test("The pool never opens more connections than the number of simultaneous requests")
+    @Test("The connection pool never opens more connections than the number of simultaneous requests")
     func bounded() async throws {
         try await SimulatedApple.run(maxConcurrency: 8) { apple in
             await withTaskGroup { group in
@@ -68,7 +68,7 @@ struct ConnectionPoolTests {
         }
     }
 
-    @Test("If the server announces that it closes a connection, the pool does not use the connection again")
+    @Test("If a server announces that it closes a connection, the connection pool does not use the connection again")
     func announcedOnly() async throws {
         for head in ["HTTP/1.1 200 OK\r\nConnection: close", "HTTP/1.0 200 OK"] {
             let reply = RawServer.Reply(bytes: "\(head)\r\ncontent-length: 16\r\n\r\n" + RawServer.Reply.body)
@@ -78,7 +78,7 @@ struct ConnectionPoolTests {
         }
     }
 
-    @Test("The client reads a body that comes in chunks, and a body that ends with the connection")
+    @Test("The HTTP client reads a body that comes in chunks, and a body that ends with the connection")
     func framing() async throws {
         let chunked = RawServer.Reply(
             bytes: "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -88,7 +88,7 @@ struct ConnectionPoolTests {
         #expect(try await ask(2) { _, _ in untilEnd }.answers == [answered, answered])
     }
 
-    @Test("The client skips an interim answer, and waits for the final answer")
+    @Test("The HTTP client skips an interim answer such as 100 Continue, and waits for the final answer")
     func interim() async throws {
         let reply = RawServer.Reply(bytes: "HTTP/1.1 100 Continue\r\n\r\n" + RawServer.Reply.answer.bytes)
         let (answers, counts) = try await ask(2) { _, _ in reply }
@@ -96,7 +96,7 @@ struct ConnectionPoolTests {
         #expect(counts.connections == 1)
     }
 
-    @Test("If the server closed a kept connection, the client sends the request again over a new connection")
+    @Test("If the server closed a kept connection, the HTTP client sends the request again over a new connection")
     func closedMeanwhile() async throws {
         let (answers, counts) = try await ask(2) { connection, request in
             connection == 1 && request == 2 ? .close : .answer
@@ -106,7 +106,7 @@ struct ConnectionPoolTests {
         #expect(counts.requests == 3)
     }
 
-    @Test("The client sends a request again only once")
+    @Test("If the second sending of a request fails too, the HTTP client does not send the request a third time")
     func onlyOnce() async throws {
         let (answers, counts) = try await ask(2) { connection, _ in connection == 1 ? .answer : .close }
         #expect(answers == [answered, answered])
@@ -118,14 +118,14 @@ struct ConnectionPoolTests {
         #expect(laterCounts.requests == 3)
     }
 
-    @Test("If a new connection fails, the client does not send the request again")
+    @Test("If a request fails on a new connection, the HTTP client does not send the request again")
     func newConnection() async throws {
         let (answers, counts) = try await ask(1) { _, _ in .close }
         #expect(answers == [lost])
         #expect(counts.requests == 1)
     }
 
-    @Test("If a connection fails after one byte of the answer, the client does not send the request again")
+    @Test("If a connection fails after one byte of the answer, the HTTP client does not send the request again")
     func begun() async throws {
         let (answers, counts) = try await ask(2) { _, request in
             request == 1 ? .answer : RawServer.Reply(bytes: "H", isLast: true)
@@ -134,7 +134,7 @@ struct ConnectionPoolTests {
         #expect(counts.requests == 2)
     }
 
-    @Test("If the server sends more bytes than one answer, the pool does not use the connection again")
+    @Test("If a server sends more bytes than one answer, the connection pool does not use the connection again")
     func unasked() async throws {
         let twice = RawServer.Reply(bytes: RawServer.Reply.answer.bytes + RawServer.Reply.answer.bytes)
         let (answers, counts) = try await ask(3) { _, _ in twice }
@@ -142,7 +142,7 @@ struct ConnectionPoolTests {
         #expect(counts.connections == 3)
     }
 
-    @Test("The pool closes a connection that is idle for too long, and the next request opens a new connection")
+    @Test("The connection pool closes a connection that is idle for too long, and the next request opens a new one")
     func idle() async throws {
         let store = try await AppStoreSimulation.start()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)

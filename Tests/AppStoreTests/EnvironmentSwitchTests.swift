@@ -4,9 +4,9 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("The two environments")
+@Suite("The verifyReceipt client's switch between Apple's environments")
 struct EnvironmentSwitchTests {
-    @Test("The client asks Production about a sandbox receipt, and then asks the sandbox")
+    @Test("The verifyReceipt client asks Production about a sandbox receipt, and then asks the sandbox")
     func sandboxReceipt() async throws {
         try await SimulatedApple.run { apple in
             let receipt = await apple.ask(SimulatedApple.receipt(environment: .sandbox)).genuine
@@ -18,7 +18,7 @@ struct EnvironmentSwitchTests {
     }
 
     @Test(
-        "If the environments refer to each other, the client returns trouble after one request to each",
+        "If Apple's environments refer to each other, the client returns trouble after one request to each",
         arguments: [21007, 21008])
     func loop(status: Int) async throws {
         try await SimulatedApple.run { apple in
@@ -28,7 +28,9 @@ struct EnvironmentSwitchTests {
         }
     }
 
-    @Test("After 21007 from Production, the client returns the sandbox's answer", arguments: [21002, 21005, 21004])
+    @Test(
+        "After 21007 from Production, the verifyReceipt client returns the sandbox's answer",
+        arguments: [21002, 21005, 21004])
     func afterSwitch(status: Int) async throws {
         try await SimulatedApple.run { apple in
             let receipt = SimulatedApple.receipt(

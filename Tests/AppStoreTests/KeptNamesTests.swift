@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStore
 
-@Suite("Members of Apple's answers that the parser keeps")
+@Suite("Members of verifyReceipt's answers that the parser keeps")
 struct KeptNamesTests {
     private static func answer(
         _ receipt: String = "\"bundle_id\":\"a\"", purchase: String = "\"purchase_date_ms\":\"1\"", besides: String = ""
@@ -77,7 +77,7 @@ struct KeptNamesTests {
     ]
 
     @Test(
-        "if the parser drops a kept member, the result for the member's sample answer changes",
+        "if the verifyReceipt parser ignores a member that it keeps otherwise, the result for a sample answer changes",
         arguments: answers.sorted { $0.key < $1.key })
     func matters(name: String, text: String) {
         let others = JSONNames(VerifyReceiptAnswer.nameList.filter { $0 != name })
@@ -87,7 +87,7 @@ struct KeptNamesTests {
         #expect(whole.answer != without.answer)
     }
 
-    @Test("this suite has an answer for every kept member")
+    @Test("for every member that the verifyReceipt parser keeps, the tests have a sample answer")
     func complete() {
         #expect(Self.answers.keys.sorted() == VerifyReceiptAnswer.nameList.sorted())
     }

@@ -106,7 +106,7 @@ struct ReceiptVerifierConformance {
             silence: { await apple.store.waitUntilAsked() })
     }
 
-    @Test("the verifier returns the same genuine answer at every call", arguments: Implementation.allCases)
+    @Test("a receipt verifier returns the same genuine answer at every call", arguments: Implementation.allCases)
     func genuine(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let first = await subject.ask(subject.genuine)
@@ -115,7 +115,7 @@ struct ReceiptVerifierConformance {
         }
     }
 
-    @Test("the verifier refuses a proof that Apple does not know", arguments: Implementation.allCases)
+    @Test("a receipt verifier refuses a proof that Apple does not know", arguments: Implementation.allCases)
     func unknown(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             #expect(await subject.ask(subject.unknown) == subject.refusal)
@@ -123,7 +123,7 @@ struct ReceiptVerifierConformance {
     }
 
     @Test(
-        "the verifier returns trouble as a value, and asks Apple again at the next call",
+        "a receipt verifier returns trouble as a value, and asks Apple again at the next call",
         arguments: Implementation.allCases)
     func trouble(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
@@ -134,7 +134,7 @@ struct ReceiptVerifierConformance {
     }
 
     @Test(
-        "each of a hundred simultaneous calls gets the answer about its own proof",
+        "each of 100 simultaneous calls of a receipt verifier gets the answer about its own proof",
         arguments: Implementation.allCases)
     func concurrent(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
@@ -151,7 +151,7 @@ struct ReceiptVerifierConformance {
         }
     }
 
-    @Test("a cancelled call returns trouble", arguments: Implementation.allCases)
+    @Test("a cancelled call of a receipt verifier returns trouble", arguments: Implementation.allCases)
     func cancellation(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let task = Task { await subject.ask(subject.silent) }

@@ -15,7 +15,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "The parser reads Retry-After from seconds, a date or UNIX milliseconds",
+        "The parser reads a Retry-After in seconds, as a date or in UNIX milliseconds",
         arguments: [
             ("120", nil, 120), ("120", date, 110), (" 5 ", nil, 5), ("0", nil, 0), ("0", date, -10),
             ("1795167030000", nil, 30), ("1795167030000", date, 30),
@@ -28,7 +28,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "A wait of more than an hour counts as an hour",
+        "A Retry-After of more than an hour counts as an hour",
         arguments: [
             "3601", "86400", "100000000000", "1995167030000", "99999999999999999999999999", "9223372036854775807",
             "Fri, 20 Nov 2099 09:31:00 GMT",
@@ -38,7 +38,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "The parser returns nil for any other text",
+        "If a Retry-After is neither seconds nor a date nor UNIX milliseconds, the parser returns nil",
         arguments: [
             "", " ", "-1", "1.5", "soon", "5s", "Fri, 31 Nov 2026 09:31:00 GMT", "Fri, 20 Nov 2026 09:31:00 CET",
             "Fri, 20 Foo 2026 09:31:00 GMT", "20 Nov 2026", "0x10", "１２",

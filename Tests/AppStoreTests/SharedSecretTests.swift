@@ -3,9 +3,9 @@ import AppStoreSimulation
 import Fulfillment
 import Testing
 
-@Suite("Shared secrets")
+@Suite("Apps' shared secrets in verifyReceipt requests")
 struct SharedSecretTests {
-    @Test("The client sends an app's shared secret unchanged, even with special characters")
+    @Test("The verifyReceipt client sends an app's shared secret unchanged, even with special characters")
     func right() async throws {
         let secret = "s3\"cr\\et\n\u{1}é"
         try await SimulatedApple.run(sharedSecrets: ["com.example.game": secret], secrets: ["GAME_SECRET": secret]) {
@@ -13,7 +13,7 @@ struct SharedSecretTests {
         }
     }
 
-    @Test("A wrong secret blocks the app, and a missing or empty secret blocks the app without a request")
+    @Test("A wrong shared secret gives a blocked answer; a missing or empty one does so without a request")
     func wrong() async throws {
         try await SimulatedApple.run(
             sharedSecrets: ["com.example.game": "right"], secrets: ["GAME_SECRET": "wrong", "EMPTY": ""]
@@ -27,7 +27,8 @@ struct SharedSecretTests {
         }
     }
 
-    @Test("The client escapes quotes and control characters in a receipt, and Apple refuses the receipt as malformed")
+    @Test(
+        "The client escapes quotes and control characters in a receipt, and verifyReceipt calls the receipt malformed")
     func escaping() async throws {
         try await SimulatedApple.run { apple in
             #expect(await apple.ask("\",\"password\":\"\\\u{0}") == .refused(.malformed))

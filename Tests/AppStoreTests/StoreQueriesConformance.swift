@@ -96,7 +96,9 @@ struct StoreQueriesConformance {
         return queries
     }
 
-    @Test("a query finds a transaction only in the transaction's environment", arguments: Implementation.allCases)
+    @Test(
+        "a store query that names an environment finds a transaction only in this environment",
+        arguments: Implementation.allCases)
     func transaction(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let told = try #require(await subject.ask(subject.vip).told)
@@ -122,7 +124,7 @@ struct StoreQueriesConformance {
     }
 
     @Test(
-        "a customer's history comes in order, twenty entries a page, limited by the filter",
+        "a store query returns a customer's history in order, twenty entries a page, limited by the filter",
         arguments: Implementation.allCases)
     func history(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
@@ -147,7 +149,9 @@ struct StoreQueriesConformance {
         }
     }
 
-    @Test("after an unknown page token the caller restarts paging", arguments: Implementation.allCases)
+    @Test(
+        "if a page token is unknown, the answer to the store query tells the caller to restart paging",
+        arguments: Implementation.allCases)
     func unknownPage(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             #expect(
@@ -157,7 +161,9 @@ struct StoreQueriesConformance {
         }
     }
 
-    @Test("the history returns each notification within the window exactly once", arguments: Implementation.allCases)
+    @Test(
+        "queries of the notification history return each notification within the window exactly once",
+        arguments: Implementation.allCases)
     func notifications(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let first = try #require(

@@ -6,11 +6,11 @@ import NIOPosix
 import NamesAndTimes
 import Testing
 
-@Suite("Connections under TLS")
+@Suite("The verifyReceipt client's connections under TLS")
 struct TransportPoolTests {
     private let request = VerificationRequest(bundleID: "com.example.game", receipt: "TUlJ", sharedSecretSetting: nil)
 
-    @Test("A TLS connection serves several requests, but none if the certificate is for another name")
+    @Test("Under TLS the client gets several answers, but none if the server's certificate is for another name")
     func names() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("roots-\(UUID().uuidString).pem")
         try Data(SelfSignedServer.certificatePEM.utf8).write(to: file)
@@ -28,7 +28,8 @@ struct TransportPoolTests {
         try await server.shutdown()
     }
 
-    @Test("If a TLS server sends nothing, the request times out, and a shutdown ends a waiting request immediately")
+    @Test(
+        "If a TLS server sends nothing, a request times out, and the client's shutdown ends a waiting request at once")
     func silence() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (accepted, accept) = AsyncStream<Void>.makeStream()

@@ -16,7 +16,7 @@ struct TransportSecurityTests {
         return answer
     }
 
-    @Test("The client trusts a server only if its certificate is under the roots of the CA file")
+    @Test("The verifyReceipt client trusts a server only if the server's certificate is under a root of the CA file")
     func roots() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("roots-\(UUID().uuidString).pem")
         try Data(SelfSignedServer.certificatePEM.utf8).write(to: file)

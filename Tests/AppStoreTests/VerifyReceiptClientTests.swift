@@ -5,9 +5,9 @@ import NamesAndTimes
 import Synchronization
 import Testing
 
-@Suite("Client of verifyReceipt")
+@Suite("The client of verifyReceipt")
 struct VerifyReceiptClientTests {
-    @Test("The client returns a genuine receipt with its purchases after one request")
+    @Test("The verifyReceipt client returns a genuine receipt with its purchases after one request")
     func genuine() async throws {
         try await SimulatedApple.run { apple in
             let answer = await apple.ask(SimulatedApple.receipt())
@@ -24,7 +24,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("The client reports each request with its result, its environment, and Apple's or else HTTP's status")
+    @Test("The verifyReceipt client reports a request's result and environment, and Apple's status or else HTTP's")
     func ended() async throws {
         try await SimulatedApple.run { apple in
             let log = TryLog()
@@ -66,7 +66,7 @@ struct VerifyReceiptClientTests {
         (.http(302, headers: ["Location": "/sandbox/verifyReceipt"]), .trouble(of: .serverError)),
     ]
 
-    @Test("The client maps each answer and each fault of Apple's to its result", arguments: troubles)
+    @Test("The verifyReceipt client maps each answer and each fault of Apple's to its result", arguments: troubles)
     func faults(step: SimulatedStep, expected: AppleAnswer) async throws {
         try await SimulatedApple.run { apple in
             #expect(await apple.ask(SimulatedApple.receipt("1", step)) == expected)
@@ -76,7 +76,7 @@ struct VerifyReceiptClientTests {
     }
 
     @Test(
-        "If an answer is not complete within the time-out, the client reports a time-out",
+        "If a verifyReceipt answer is not complete within the time-out, the client reports a time-out",
         arguments: [SimulatedStep.hang, .hangAfterHeaders, .slowDrip(milliseconds: 60_000, chunkBytes: 8)])
     func timeout(step: SimulatedStep) async throws {
         try await SimulatedApple.run(timeoutSeconds: 0.2) { apple in
@@ -86,7 +86,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("A refused connection counts as trouble, and after the outage the next request gets an answer")
+    @Test("A refused connection to verifyReceipt counts as trouble; after the outage the next request gets an answer")
     func refused() async throws {
         try await SimulatedApple.run { apple in
             #expect(await apple.ask(SimulatedApple.receipt()).genuine != nil)
@@ -98,7 +98,7 @@ struct VerifyReceiptClientTests {
     }
 
     @Test(
-        "The client reads the Retry-After of a 429 or 503, in each of three forms",
+        "The verifyReceipt client reads the Retry-After of a 429 or 503, in each of three forms",
         arguments: [
             (["Retry-After": "30"], 30), (["Retry-After": "30", "Date": "Fri, 20 Nov 2026 09:30:10 GMT"], 40),
             (["Retry-After": "Fri, 20 Nov 2026 09:31:00 GMT"], 60), (["retry-after": "1795167090000"], 90),
@@ -116,7 +116,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("An answer of 17 MiB counts as trouble")
+    @Test("A verifyReceipt answer of 17 MiB counts as trouble")
     func tooLong() async throws {
         let body = "{\"status\":21010,\"x\":\"" + String(repeating: "x", count: 17 << 20) + "\"}"
         try await SimulatedApple.run { apple in
@@ -125,7 +125,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("The client sends a receipt of 3,000 purchases, and reads the answer")
+    @Test("The verifyReceipt client sends a receipt of 3,000 purchases, and reads the answer")
     func large() async throws {
         let purchases = (0..<3000).map { SimulatedPurchase(transactionID: "\(500_000 + $0)", productID: "gold") }
         let receipt = SimulatedReceipt(bundleID: "com.example.game", purchases: purchases).base64Encoded()
@@ -136,7 +136,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("Twenty successive requests share one connection")
+    @Test("Twenty successive verifyReceipt requests share one connection")
     func keepAlive() async throws {
         try await SimulatedApple.run { apple in
             for number in 0..<20 { #expect(await apple.ask(SimulatedApple.receipt("\(number)")).genuine != nil) }
@@ -144,7 +144,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("After the client's shutdown, every try ends in trouble")
+    @Test("After the verifyReceipt client's shutdown, every try ends in trouble")
     func afterShutdown() async throws {
         let client = try VerifyReceiptClient(settings: AppleSettings(), secrets: { _ in nil })
         await client.shutdown()
@@ -154,7 +154,7 @@ struct VerifyReceiptClientTests {
     }
 
     @Test(
-        "If the client cannot use a setting, the error names the setting",
+        "If the verifyReceipt client cannot use a setting, the error names the setting or its file",
         arguments: [
             (AppleSettings(productionURL: "buy.itunes.apple.com"), "APPLE_VERIFY_RECEIPT_PRODUCTION_URL"),
             (AppleSettings(sandboxURL: "http://"), "APPLE_VERIFY_RECEIPT_SANDBOX_URL"),

@@ -8,7 +8,7 @@ import Testing
 @Suite("The signature of an app receipt")
 struct AppReceiptProofTests {
     @Test(
-        "a receipt encoded in DER, in BER or in segments is proven, with a SHA-1 or a SHA-256 signature",
+        "a receipt in DER, BER or segmented encoding is proven, both with a SHA-1 and with a SHA-256 signature",
         arguments: TestReceipt.Encoding.allCases, TestReceipt.Digest.allCases)
     func provesEachEncoding(encoding: TestReceipt.Encoding, digest: TestReceipt.Digest) throws {
         let authority = try TestAuthority.receipts()
@@ -68,7 +68,7 @@ struct AppReceiptProofTests {
         #expect(reader.readReceipt(changed).signature == .forged(.signature))
     }
 
-    @Test("a receipt whose signature was made for another payload is forged, but the reader still reads the content")
+    @Test("if a receipt's signature was made for another payload, it is forged, but the proof reader reads its content")
     func swappedPayload() throws {
         let authority = try TestAuthority.receipts()
         let bytes = try TestReceipt().message(

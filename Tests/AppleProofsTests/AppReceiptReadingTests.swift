@@ -12,7 +12,7 @@ struct AppReceiptReadingTests {
         return authority.reader.readReceipt(try receipt.signed(by: authority))
     }
 
-    @Test("the reader reads every field of an app receipt and of its purchases")
+    @Test("the proof reader reads every field of an app receipt and of its purchases")
     func fields() throws {
         let receipt = try #require(
             try read(
@@ -43,7 +43,7 @@ struct AppReceiptReadingTests {
     }
 
     @Test(
-        "only a restored purchase keeps its original purchase time; an unreadable or empty time is dropped",
+        "an app receipt keeps an original purchase time only for a restored purchase, if the time is readable",
         arguments: [
             (DER.ia5("2021-03-01T08:00:00Z"), "2021-03-01T08:00:00Z"), (DER.ia5("soon"), nil), (DER.ia5(""), nil),
             ([], nil), (DER.integer(5), nil),
@@ -60,7 +60,7 @@ struct AppReceiptReadingTests {
     }
 
     @Test(
-        "the receipt type decides the environment; the type Xcode and an empty type give no environment",
+        "an app receipt's type decides the environment; the type Xcode and an empty type give no environment",
         arguments: [
             ("Production", StoreEnvironment?.some(.production)), ("ProductionVPP", .production),
             ("ProductionSandbox", .sandbox), ("ProductionVPPSandbox", .sandbox), ("Xcode", nil), ("", nil),
@@ -100,7 +100,7 @@ struct AppReceiptReadingTests {
                 == .malformed("the receipt is longer than 1 MiB"))
     }
 
-    @Test("the reader counts a receipt's unreadable purchases and still reads the other purchases")
+    @Test("the proof reader counts a receipt's unreadable purchases and still reads the other purchases")
     func unreadablePurchases() throws {
         let receipt = try #require(
             try read(
@@ -116,7 +116,7 @@ struct AppReceiptReadingTests {
     }
 
     @Test(
-        "the reader reads all 900 purchases of a receipt of more than 200 KB",
+        "the proof reader reads all 900 purchases of a receipt of more than 200 KB",
         arguments: TestReceipt.Encoding.allCases)
     func largeReceipt(encoding: TestReceipt.Encoding) throws {
         let purchases = (0..<900).map {
@@ -130,7 +130,7 @@ struct AppReceiptReadingTests {
         #expect(receipt.signature == .proven)
     }
 
-    @Test("a sandbox receipt of another app is proven, and the reader reads the receipt's bundle id and environment")
+    @Test("a sandbox receipt of another app is proven, and the proof reader reads its bundle id and environment")
     func foreignReceipts() throws {
         let foreign = try #require(
             try read(TestReceipt(bundleID: "com.example.club", environment: "ProductionSandbox")).receipt)
@@ -154,7 +154,8 @@ struct AppReceiptReadingTests {
         """
 
     @Test(
-        "the payload parser reads the complete attributes in the truncated first kilobyte of a real production receipt")
+        "from the truncated first kilobyte of a real receipt, the payload parser reads all attributes that are complete"
+    )
     func productionExcerpt() throws {
         let bytes = try #require(Base64.decode(Self.excerpt.utf8))
         #expect(ProofReader(roots: .builtIn).readReceipt(bytes) == .malformed("not a PKCS #7 signed message"))

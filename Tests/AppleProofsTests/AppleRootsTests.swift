@@ -4,7 +4,7 @@ import X509
 
 @testable import AppleProofs
 
-@Suite("Root certificates")
+@Suite("Apple's root certificates, and the file that replaces them")
 struct AppleRootsTests {
     @Test("the built-in roots have the fingerprints that Apple publishes")
     func builtIn() {

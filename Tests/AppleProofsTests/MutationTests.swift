@@ -67,7 +67,7 @@ struct MutationTests {
         }
     }
 
-    @Test("the reader reads or refuses a megabyte of repeated or nested fragments without a crash")
+    @Test("the proof reader reads or refuses a megabyte of repeated or nested fragments without a crash")
     func pathological() throws {
         let reader = ProofReader(roots: .builtIn)
         let size = ProofReader.maximumSize

@@ -63,7 +63,7 @@ struct NotificationParserConformance {
         return Array("{\"signedPayload\":\"\(token)\"}".utf8)
     }
 
-    @Test("the parser reads a notification that Apple signed", arguments: Implementation.allCases)
+    @Test("the notification parser reads a notification that Apple signed", arguments: Implementation.allCases)
     func read(implementation: Implementation) throws {
         let subject = try subject(implementation)
         guard case .read(let notification) = subject.parser.parse(notification: subject.proven) else {
@@ -75,7 +75,7 @@ struct NotificationParserConformance {
     }
 
     @Test(
-        "the parser calls a malformed or forged body unusable and a doubtful body not provable, and quotes no content",
+        "a malformed or forged notification is unusable, a doubtful one not provable, and the reason quotes no content",
         arguments: Implementation.allCases)
     func unusable(implementation: Implementation) throws {
         let subject = try subject(implementation)
@@ -94,7 +94,7 @@ struct NotificationParserConformance {
     }
 
     @Test(
-        "the parser calls a JSON object that is no notification unusable, and gives a reason",
+        "the notification parser calls a JSON object that is no notification unusable, and gives a reason",
         arguments: Implementation.allCases)
     func unknown(implementation: Implementation) throws {
         let subject = try subject(implementation)
@@ -106,7 +106,7 @@ struct NotificationParserConformance {
     }
 
     @Test(
-        "the parser gives the same reading for the same body, even if many tasks parse bodies concurrently",
+        "the notification parser gives the same reading for the same body, even if many tasks parse concurrently",
         arguments: Implementation.allCases)
     func pure(implementation: Implementation) async throws {
         let subject = try subject(implementation)

@@ -60,7 +60,7 @@ struct NotificationTests {
         if case .unusable(let why) = reader.parse(notification: body) { why } else { nil }
     }
 
-    @Test("the parser reads a REFUND notification that Apple signed, and the notification's transaction")
+    @Test("the notification parser reads a REFUND notification that Apple signed, and the notification's transaction")
     func refund() throws {
         let body = try signed(Body().payload(transaction()))
         guard case .read(let notification) = reader.parse(notification: body) else {
@@ -93,7 +93,7 @@ struct NotificationTests {
         #expect(notification.environment == .sandbox)
     }
 
-    @Test("the parser reads a test notification with empty data, and finds no transaction, app or environment")
+    @Test("the notification parser finds no transaction, app or environment in a TEST notification with empty data")
     func withoutTransaction() throws {
         var body = Body()
         body.members["notificationType"] = "\"TEST\""
@@ -105,7 +105,7 @@ struct NotificationTests {
         #expect(test.type == "TEST" && test.transaction == .none && test.bundleID == nil && test.environment == nil)
     }
 
-    @Test("the parser refuses a body that is no notification or that Apple did not sign, and gives the reason")
+    @Test("the notification parser refuses a body that is no notification or not signed by Apple, and gives the reason")
     func unusableBodies() throws {
         #expect(unusable(Array("x".utf8)) == "not a JSON object")
         #expect(unusable(Array("[]".utf8)) == "not a JSON object")

@@ -77,7 +77,7 @@ struct ProofParserConformance {
     }
 
     @Test(
-        "the parser reads a proof's bundle id, and classifies the proof as proven, forged or not provable",
+        "the proof parser reads a proof's bundle id, and classifies the proof as proven, forged or not provable",
         arguments: Implementation.allCases)
     func worth(implementation: Implementation) throws {
         let subject = try subject(implementation)
@@ -90,7 +90,7 @@ struct ProofParserConformance {
         #expect(isRead(parser.parse(signedTransaction: transactions.notProvable), .notProvable))
     }
 
-    @Test("the parser reports bytes or text that are no proof as unreadable", arguments: Implementation.allCases)
+    @Test("the proof parser reports bytes or text that are no proof as unreadable", arguments: Implementation.allCases)
     func malformed(implementation: Implementation) throws {
         let subject = try subject(implementation)
         for bytes in subject.receipts.malformed { #expect(isUnreadable(subject.parser.parse(receipt: bytes))) }
@@ -100,7 +100,7 @@ struct ProofParserConformance {
     }
 
     @Test(
-        "the parser asks once whether to check a receipt's signature, and calls an unchecked receipt not provable",
+        "the proof parser asks its caller once whether to check a signature; an unchecked receipt is not provable",
         arguments: Implementation.allCases)
     func provingWhere(implementation: Implementation) throws {
         let subject = try subject(implementation)
@@ -131,7 +131,7 @@ struct ProofParserConformance {
     }
 
     @Test(
-        "the parser gives the same reading for the same proof, even if many tasks parse proofs concurrently",
+        "the proof parser gives the same reading for the same proof, even if many tasks parse proofs concurrently",
         arguments: Implementation.allCases)
     func pure(implementation: Implementation) async throws {
         let subject = try subject(implementation)

@@ -23,7 +23,7 @@ struct ProofParserTests {
         transactions.reader.parse(signedTransaction: try transaction.signed(by: transactions))
     }
 
-    @Test("the parser reads all fields of a proven app receipt")
+    @Test("the proof parser reads all fields of a proven app receipt")
     func appReceipt() throws {
         var receipt = TestReceipt()
         receipt.purchases = [
@@ -79,7 +79,7 @@ struct ProofParserTests {
         }
     }
 
-    @Test("the parser reads the bundle id of a forged receipt; bytes that are no receipt are unreadable")
+    @Test("the proof parser reads the bundle id of a forged receipt, and calls bytes that are no receipt unreadable")
     func forged() throws {
         let receipt = TestReceipt(bundleID: "com.example.other")
         guard case .read(let content?, .forged, _) = try parse(receipt, certificates: []) else {
@@ -91,7 +91,7 @@ struct ProofParserTests {
         #expect(receipts.reader.parse(receipt: Array("com.urus.iap.96657290".utf8)).unreadableCode == "not_a_receipt")
     }
 
-    @Test("if the caller needs no signature check, the parser reads the receipt as not provable")
+    @Test("if the caller needs no signature check, the proof parser reads the receipt as not provable")
     func unprovenWhereOfNoUse() throws {
         let bytes = try TestReceipt().signed(by: receipts)
         guard case .read(let content, .proven, _) = receipts.reader.parse(receipt: bytes) else {
@@ -108,7 +108,7 @@ struct ProofParserTests {
         #expect(receipts.reader.parse(receipt: [0x30, 0x00]) { _ in false }.unreadableCode == "not_a_receipt")
     }
 
-    @Test("the parser reads a proven transaction's account token and date; another signed payload is no transaction")
+    @Test("the proof parser reads a proven transaction's account token and date; other signed payloads are unreadable")
     func transaction() throws {
         guard case .read(let content?, .proven, _) = try parse(TestTransaction()) else {
             Issue.record("it is not proven")

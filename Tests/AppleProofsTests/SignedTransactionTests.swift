@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppleProofs
 
-@Suite("A signed transaction")
+@Suite("The signature and the claims of a signed transaction")
 struct SignedTransactionTests {
     private func read(_ transaction: TestTransaction, _ traits: TestAuthority.Traits = .init()) throws
         -> SignedTransactionReading
@@ -36,7 +36,7 @@ struct SignedTransactionTests {
     }
 
     @Test(
-        "the reader reads the dates, kind, ownership and environment of a refunded, family-shared sandbox subscription")
+        "the proof reader reads dates, kind, owner and environment of a refunded, family-shared sandbox subscription")
     func otherClaims() throws {
         var made = TestTransaction()
         made.claims["revocationDate"] = "1714550500000"
@@ -60,7 +60,7 @@ struct SignedTransactionTests {
     }
 
     @Test(
-        "only a restored purchase keeps its original purchase time; an unreadable or missing time is dropped",
+        "a signed transaction keeps its original purchase time only for a restored purchase, if the time is readable",
         arguments: [
             ("1614550400000", 1_614_550_400_000), ("\"1614550400000\"", nil), ("{}", nil), ("1e400", nil), (nil, nil),
         ] as [(String?, Int64?)])
@@ -126,7 +126,7 @@ struct SignedTransactionTests {
         #expect(authority.reader.readSignedTransaction(withoutChain).signature == .forged(.chainMissing))
     }
 
-    @Test("the reader checks a chain against the configured roots, and ignores the root in the JWS header")
+    @Test("the proof reader checks a chain against the configured roots, and ignores the root in the JWS header")
     func pinnedRoot() throws {
         let authority = try TestAuthority.transactions()
         let token = try TestTransaction().signed(by: authority)
@@ -139,7 +139,7 @@ struct SignedTransactionTests {
         #expect(authority.reader.readSignedTransaction(swapped).signature == .proven)
     }
 
-    @Test("the reader ignores a key in the JWS header; a `crit` header makes a transaction forged")
+    @Test("the proof reader ignores a key in the JWS header; a `crit` header makes a transaction forged")
     func headerKeys() throws {
         #expect(try read(TestTransaction(extraHeader: ",\"kid\":\"x\",\"jwk\":{\"kty\":\"oct\"}")).signature == .proven)
         #expect(try read(TestTransaction(extraHeader: ",\"crit\":[\"b64\"]")).signature == .forged(.criticalHeader))
@@ -152,7 +152,7 @@ struct SignedTransactionTests {
         #expect(authority.reader.readSignedTransaction(token).signature == .forged(.algorithm))
     }
 
-    @Test("a transaction whose payload was replaced after signing is forged, but the reader still reads the content")
+    @Test("if a transaction's payload was replaced after signing, it is forged, but the proof reader reads its content")
     func swappedPayload() throws {
         let authority = try TestAuthority.transactions()
         let parts = try TestTransaction().signed(by: authority).split(separator: ".")
@@ -217,7 +217,7 @@ struct SignedTransactionTests {
         #expect(authority.reader.readSignedTransaction("\n \(token)\r\n").signature == .proven)
     }
 
-    @Test("a null claim counts as absent, and the nil UUID counts as no account token")
+    @Test("in a signed transaction, a null claim counts as absent, and the nil UUID counts as no account token")
     func absent() throws {
         var made = TestTransaction()
         for name in ["revocationDate", "expiresDate", "isUpgraded", "type", "inAppOwnershipType", "quantity"] {
@@ -230,7 +230,7 @@ struct SignedTransactionTests {
         #expect(transaction.purchase.quantity == 1 && !transaction.purchase.isUpgraded)
     }
 
-    @Test("the reader marks an upgraded period, and maps an unknown type or ownership to `other`")
+    @Test("the proof reader marks an upgraded period, and maps an unknown type or ownership to `other`")
     func marks() throws {
         var made = TestTransaction()
         made.claims["isUpgraded"] = "true"

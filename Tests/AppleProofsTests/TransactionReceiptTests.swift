@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppleProofs
 
-@Suite("An iOS 6 transaction receipt")
+@Suite("The signature and the content of an iOS 6 transaction receipt")
 struct TransactionReceiptTests {
     /// Makes a reader that has the issuer's certificate, as receiptd has Apple's. The receipt does not contain it.
     private func reader(_ authority: TestAuthority) -> ProofReader {
@@ -17,7 +17,7 @@ struct TransactionReceiptTests {
     }
 
     @Test(
-        "the reader reads and proves a transaction receipt with any spacing of the property list",
+        "the proof reader reads and proves a transaction receipt with any spacing of the property list",
         arguments: TestTransactionReceipt.Spacing.allCases)
     func spacings(spacing: TestTransactionReceipt.Spacing) throws {
         let authority = try authority()
@@ -48,7 +48,7 @@ struct TransactionReceiptTests {
         }
     }
 
-    @Test("if a transaction receipt has no date in milliseconds, the reader reads the date from the text field")
+    @Test("if a transaction receipt has no date in milliseconds, the proof reader takes the date from the text field")
     func dates() throws {
         let authority = try authority()
         var made = TestTransactionReceipt()
@@ -61,7 +61,7 @@ struct TransactionReceiptTests {
     }
 
     @Test(
-        "only a restored purchase keeps its original purchase time; an unreadable or empty time is dropped",
+        "a transaction receipt keeps its original purchase time only for a restored purchase, if the time is readable",
         arguments: [
             ("original-purchase-date-ms", "1338537600000", 1_338_537_600_000),
             ("original-purchase-date", "2012-06-01 08:00:00 Etc/GMT", 1_338_537_600_000),
@@ -161,7 +161,7 @@ struct TransactionReceiptTests {
         #expect(bent.asReceipt == nil)
     }
 
-    @Test("the reader lists an unreadable quantity as unreadable, and still reads the purchase's id and product")
+    @Test("the proof reader lists a transaction receipt's unreadable quantity, and still reads the id and the product")
     func unreadableQuantity() throws {
         let authority = try authority()
         var made = TestTransactionReceipt()

@@ -26,7 +26,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "the parser lists an unreadable claim, and still reads the transaction id and the product id",
+        "the proof parser lists a transaction's unreadable claim, and still reads the transaction and product id",
         arguments: [
             ("revocationDate", "\"1714550500000\""), ("revocationDate", "1.5"), ("revocationDate", "{}"),
             ("expiresDate", "\"soon\""), ("purchaseDate", "1e999"), ("purchaseDate", "\"1714550400000\""),
@@ -47,7 +47,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "a missing or null purchaseDate or environment counts as unreadable",
+        "a missing or null purchaseDate or environment of a signed transaction counts as unreadable",
         arguments: ["purchaseDate", "environment"], [nil, "null"])
     func leftOut(name: String, value: String?) throws {
         var made = TestTransaction()

@@ -79,7 +79,7 @@ struct AppleToldTests {
     }
 
     @Test(
-        "after a grant is published, a worker finishes the transaction at Apple, despite a crash or an outage at Apple",
+        "after a grant is published, workers finish the transaction at Apple, even after a crash or Apple's outage",
         arguments: [nil, "finishTold", "outage"])
     func finished(_ trouble: String?) async throws {
         try await ParkingBed.run { bed in
@@ -107,7 +107,7 @@ struct AppleToldTests {
         }
     }
 
-    @Test("the worker publishes a refund request, and answers Apple once the game server reports the consumption")
+    @Test("the worker publishes Apple's refund request, and answers it once the game server reports the consumption")
     func answered() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.settings)
@@ -135,7 +135,7 @@ struct AppleToldTests {
     }
 
     @Test(
-        "if a refund request precedes the submission, the worker publishes and answers the request after the decision",
+        "if Apple's refund request precedes the submission, workers publish and answer the request after the decision",
         arguments: [false, true])
     func early(isRefused: Bool) async throws {
         try await ParkingBed.run { bed in

@@ -8,7 +8,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("while Apple hangs, the worker pauses at MAX_IN_FLIGHT submissions; afterwards it answers all submissions")
+    @Test("while Apple hangs, the worker pauses at MAX_IN_FLIGHT submissions; later the worker answers all submissions")
     func backPressure() async throws {
         let plan = Plan.genuine(count: 400, players: 400)
         try await Testbed.run(settings: ["MAX_IN_FLIGHT": "50", "LOG_LEVEL": "debug"]) { bed in
@@ -43,7 +43,7 @@ extension EndToEnd {
     /// A partition's new owner takes no record before it has published the last owner's events. So each worker's death
     /// adds at most one window, and only for partitions without unpublished events.
     @Test(
-        "while Kafka takes no events, the outbox gets a window of events; the next owner of their partitions adds none",
+        "while Kafka takes no events, the outbox gets about MAX_IN_FLIGHT; a partition's next owner adds none there",
         .onlyInProcessBroker)
     func stuckOutbox() async throws {
         let plan = Plan.genuine(count: 400, players: 400)

@@ -108,7 +108,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("the list of dead letters names the player, or the record's key if the record has no readable player")
+    @Test("`dead-letters list` names the player, or the record's key if the record has no readable player")
     func deadLetterOwners() async throws {
         try await Testbed.run { bed in
             try bed.startWorker()
@@ -182,7 +182,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "a rewind moves Kafka's offsets and the checkpoints back, but is refused while workers run",
+        "`rewind` moves Kafka's offsets and PostgreSQL's checkpoints back, and refuses to do so while workers run",
         .onlyInProcessBroker)
     func rewind() async throws {
         let plan = Plan.genuine(count: 40, players: 10)

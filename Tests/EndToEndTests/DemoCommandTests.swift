@@ -6,7 +6,7 @@ import Testing
 
 @testable import Demo
 
-@Suite("The demo, as a process", .wholeSystem)
+@Suite("The demo as a process of its own", .wholeSystem)
 struct DemoCommandTests {
     /// An environment that the demo must ignore. It has addresses where nobody listens, and libpq's variables for
     /// another server.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Demo
 
-@Suite("Report of the demo")
+@Suite("The report of the demo")
 struct DemoReportTests {
     private func result(_ name: String, differences: [String] = []) throws -> SeedReplay.Result {
         let event = #"{"type":"receipt.rejected","reason":"foreign_app","detail_code":"repaired_percent_encoding"}"#
@@ -18,7 +18,7 @@ struct DemoReportTests {
         DemoReport.Style(width: width, hasColors: hasColors, listsAll: listsAll)
     }
 
-    @Test("the report counts outcomes, lists only the cases with differences, or all on request, and fits 80 columns")
+    @Test("the demo's report counts outcomes, and lists in 80 columns the cases with differences, or all on request")
     func cases() throws {
         let difference = String(repeating: "very different ", count: 10)
         let report = DemoReport(results: [
@@ -36,7 +36,7 @@ struct DemoReportTests {
         #expect(!DemoReport(results: [try result("cracker-junk")]).text(style()).contains("cracker-junk"))
     }
 
-    @Test("the report has colors only on request, and the text is the same with colors")
+    @Test("the demo's report has colors only on request, and has the same text with and without colors")
     func colors() throws {
         let report = DemoReport(results: [try result("cracker-junk")])
         let plain = report.text(style(width: 50, listsAll: true))

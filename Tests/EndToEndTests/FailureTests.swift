@@ -58,7 +58,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "if a topic vanishes, the worker logs the failure once, and is unready until the topic is back",
+        "if a Kafka topic vanishes, the worker logs the failure once, and is unready until the topic is back",
         .onlyInProcessBroker)
     func topicGone() async throws {
         try await Testbed.run { bed in
@@ -193,7 +193,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("if a part of a worker that should never end does end, the worker names the part and exits with 1")
+    @Test("if an endless part of a worker ends, the worker names the part and exits with 1")
     func partEnds() async throws {
         try await Testbed.run { bed in
             // Only the console has the part `databaseWatch`.

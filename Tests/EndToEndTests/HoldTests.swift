@@ -15,7 +15,8 @@ struct HoldTests {
         try await bed.number("SELECT count(*) FROM holds WHERE transaction_id = '\(transaction)'") == 1
     }
 
-    @Test("if a hold is released while no worker runs, the next worker grants it; a rejection binds later submissions")
+    @Test(
+        "if a hold is released while no worker runs, the next worker grants the purchase; a hold's rejection is final")
     func operatorsDecisions() async throws {
         try await ParkingBed.run { bed in
             let worker = try bed.startWorker()

@@ -10,7 +10,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("`receiptd inspect` shows a waiting submission with lag and Apple's state, and a local answer as refused")
+    @Test("`receiptd inspect` shows a waiting submission with lag and Apple's state, and a local rejection as refused")
     func inspecting() async throws {
         try await Testbed.run { bed in
             let names = Inspector.names

@@ -13,7 +13,7 @@ struct OperatorDecisionTests {
         return ending.output + ending.errors
     }
 
-    @Test("`grants revoke` revokes once and rejects later submissions; `grants reinstate` makes the grant valid again")
+    @Test("after `grants revoke` workers reject later submissions; `grants reinstate` makes the grant valid again")
     func revoke() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker()

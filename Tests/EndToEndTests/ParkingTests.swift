@@ -8,7 +8,7 @@ import Testing
 
 @testable import Demo
 
-@Suite("Parking, end to end", .wholeSystem)
+@Suite("Parked submissions, end to end", .wholeSystem)
 struct ParkingTests {
     @Test(
         "a worker parks a submission that Apple cannot answer; the next worker grants the purchase once Apple answers"
@@ -86,7 +86,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a worker believes a doubtful answer at the third try, even if a restart comes between the tries")
+    @Test("a worker believes a doubtful answer of Apple's at the third try, even if a restart comes between the tries")
     func doubtOverRestart() async throws {
         try await ParkingBed.run { bed in
             let receipt = ParkingBed.receipt("7101")
@@ -191,7 +191,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("if parked submissions of two players share an id, `parked reject` needs --player to choose the submission")
+    @Test("if parked submissions of two players share a submission id, `parked reject` needs --player to choose one")
     func sharedID() async throws {
         try await ParkingBed.run { bed in
             let receipts = ["7401", "7402"].map { ParkingBed.receipt($0) }

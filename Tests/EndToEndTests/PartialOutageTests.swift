@@ -64,7 +64,8 @@ struct PartialOutageTests {
 
     /// If the failing receipts kept their places, they would fill the window and open the circuit. Apple never gives a
     /// useful answer about them.
-    @Test("if Apple always answers 21005 for sixty receipts, a worker with 24 places still grants other purchases")
+    @Test(
+        "if Apple always answers 21005 for sixty receipts, a worker with MAX_IN_FLIGHT 24 still grants other purchases")
     func stuckWindow() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.defaults.merging(["MAX_IN_FLIGHT": "24"]) { $1 })
@@ -82,7 +83,8 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "once Apple answers again, the worker grants forty parked submissions within a minute", .takesLong)
+        "once Apple answers again, the worker grants the purchases of forty parked submissions within a minute",
+        .takesLong)
     func recovered() async throws {
         try await ParkingBed.run(latency: .fixed(20)) { bed in
             let settings = ["RETRY_PARK_AFTER_SECONDS": "1", "RETRY_MAX_DELAY_SECONDS": "300"]
@@ -104,7 +106,7 @@ struct PartialOutageTests {
         }
     }
 
-    @Test("parked unproven proofs stay within PARKED_UNPROVEN_MEGABYTES, and the worker rejects further proofs")
+    @Test("parked unproven proofs stay within PARKED_UNPROVEN_MEGABYTES; the worker rejects further unproven proofs")
     func fleetBound() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(["RETRY_PARK_AFTER_SECONDS": "0", "PARKED_UNPROVEN_MEGABYTES": "1"])
@@ -124,7 +126,7 @@ struct PartialOutageTests {
         }
     }
 
-    @Test("the worker parks 20 unproven proofs of a player and rejects one more, which is granted when submitted later")
+    @Test("the worker parks 20 unproven proofs of a player, rejects one more, and grants it when it is submitted later")
     func tooManyWaiting() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(["RETRY_PARK_AFTER_SECONDS": "0"])

@@ -6,7 +6,8 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("with hash-partitioned grants and claims a worker decides correctly, and `migrate` keeps the partitions")
+    @Test(
+        "if the grants and claims are hash-partitioned, a worker decides correctly, and `migrate` keeps the partitions")
     func partitions() async throws {
         let seed = UInt64.random(in: 1...999_999)
         print("partitions: seed \(seed)")

@@ -10,7 +10,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "decisions that workers commit on the old primary after a promotion are made again on the promoted server",
+        "if workers commit decisions on the old primary after a promotion, workers decide again on the promoted server",
         .disabled(if: ChaosFault.pending.contains(.databasePromoted), "the worker does not withstand it yet"))
     func promotionWithoutFence() async throws {
         let plan = Plan.genuine(count: 140, players: 50)

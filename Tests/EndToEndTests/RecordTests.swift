@@ -9,7 +9,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("with signing keys set, signed submissions are granted, and other records become unchanged dead letters")
+    @Test("if signing keys are set, workers grant signed submissions, and other records become unchanged dead letters")
     func signedRecords() async throws {
         #expect(Murmur2.hash(Array("foobar".utf8)) == UInt32(bitPattern: -790_332_482), "Java's own test vector")
         let keys = ["first secret", String(repeating: "longer than a block of SHA-256 ", count: 4)]

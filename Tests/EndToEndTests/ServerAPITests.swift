@@ -58,7 +58,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "workers reject an unknown transaction at the eighth try, despite a restart, or grant it once it is known"
+            "if Apple does not know a transaction, workers reject it at the eighth try, or grant it once Apple knows it"
         )
         func unknown() async throws {
             try await Testbed.run { bed in

@@ -44,7 +44,7 @@ extension EndToEnd {
         case apple, database, broker
     }
 
-    @Test("if Apple, PostgreSQL or the broker is down, a stopped worker exits with 0, and no submission is lost")
+    @Test("if Apple, PostgreSQL or the broker is down, a worker exits with 0 after SIGTERM, and no submission is lost")
     func stoppingInTrouble() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for trouble in Trouble.allCases where trouble != .broker || !TestBroker.isReal {
@@ -91,7 +91,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("if PostgreSQL is frozen, a stopped worker exits with 0 within half a minute, and no submission is lost")
+    @Test("if PostgreSQL is frozen, a worker exits with 0 within 30 seconds of SIGTERM, and no submission is lost")
     func stoppingWhileFrozen() async throws {
         let plan = TrafficGenerator.plan(seed: 11, count: 200)
         let settings = ["SHUTDOWN_GRACE_SECONDS": "4", "APPLE_MAX_CONCURRENCY": "16"]
@@ -115,7 +115,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "without a broker a stopped worker exits with 0 within half a minute, although the session lasts a minute",
+        "if the broker is down, a worker exits with 0 within 30 seconds of SIGTERM, despite a Kafka session of a minute",
         .onlyInProcessBroker)
     func stoppingInGrace() async throws {
         let settings = [
@@ -135,7 +135,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a second signal ends a stopping worker immediately, and the next worker decides the submissions in flight")
+    @Test("a second SIGTERM ends a worker immediately, and the next worker decides the submissions in flight")
     func stoppingTwice() async throws {
         let plan = Plan.genuine(count: 30, players: 10)
         try await Testbed.run(settings: ["SHUTDOWN_GRACE_SECONDS": "120"]) { bed in

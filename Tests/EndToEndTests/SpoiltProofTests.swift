@@ -18,7 +18,7 @@ extension EndToEnd {
         ("480000000000008", "repaired_base64_twice", { Base64.encode(Array($0.utf8)) }),
     ]
 
-    @Test("the worker repairs a carelessly encoded proof and names the repair in the event; `proof` agrees offline")
+    @Test("the worker repairs a carelessly encoded proof and names the repair in the event; `receiptd proof` agrees")
     func spoiltProofs() async throws {
         let settings = ["LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0", "NOTIFICATION_HISTORY_SECONDS": "0"]
         try await Testbed.run(settings: settings) { bed in
@@ -52,7 +52,7 @@ extension EndToEnd {
         try await examined()
     }
 
-    @Test("if an iOS 6 receipt has an unreadable quantity or time, the worker asks Apple; `proof` reports this offline")
+    @Test("if an iOS 6 receipt has an unreadable quantity or time, the worker asks Apple, as `receiptd proof` reports")
     func unreadableTransactionReceipts() async throws {
         let unread = [
             "480000000000021": try unreadable("480000000000021", [(#""quantity" = "1""#, #""quantity" = "one""#)]),

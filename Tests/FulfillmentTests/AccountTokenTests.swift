@@ -27,7 +27,7 @@ struct AccountTokenTests {
         return (words.compactMap(\.self) + event.risk.map(\.rawValue)).joined(separator: " ")
     }
 
-    @Test("a thief's submission with the buyer's token is held without an owner, and the buyer still gets the grant")
+    @Test("if a thief first submits a buyer's purchase and token, the thief gets a hold, and later the buyer the grant")
     func copied() {
         var view = LedgerView()
         #expect(settle(decision("1", player: "buyer"), in: &view) == "granted")
@@ -89,7 +89,7 @@ struct AccountTokenTests {
         #expect(other.disputedTokens(in: other.settle(in: &view), view).isEmpty)
     }
 
-    @Test("if the app does not require tokens, a purchase with another player's token is granted with a risk signal")
+    @Test("if the app requires no account token, a purchase with another player's token is granted with a risk signal")
     func signal() {
         var view = LedgerView()
         #expect(settle(decision("1", player: "a", use: .signals), in: &view) == "granted")
@@ -101,7 +101,7 @@ struct AccountTokenTests {
         #expect(settle(decision("7", player: "e", use: .none), in: &view) == "granted")
     }
 
-    @Test("the ledger links a token to a player only by a grant with the token in the submission and in the purchase")
+    @Test("the ledger links an account token to a player only by a grant whose submission and purchase have the token")
     func learning() {
         let key = AccountTokenKey(bundleID: Sample.bundle, token: Sample.token)
         let others: [PendingDecision] = [
@@ -122,7 +122,7 @@ struct AccountTokenTests {
     }
 
     @Test(
-        "after six players submitted a token, the token counts as a constant of the client and causes no more disputes")
+        "after six players submitted the same account token, the ledger ignores the token, and starts no dispute")
     func constant() {
         for (use, second) in [
             (AccountTokenUse.holds, "held ownership_disputed shared_token"), (.signals, "granted shared_token"),
@@ -141,7 +141,7 @@ struct AccountTokenTests {
         }
     }
 
-    @Test("a rejection by a rule precedes a token dispute, and a token dispute precedes other holds")
+    @Test("a rule's rejection overrides an account-token dispute, and such a dispute overrides another rule's hold")
     func order() {
         var view = LedgerView()
         _ = settle(decision("1", player: "buyer"), in: &view)
@@ -159,7 +159,7 @@ struct AccountTokenTests {
                 == "rejected owned_by_other_player")
     }
 
-    @Test("Apple's account token is read in lower case, the nil UUID is no token, and other text is malformed")
+    @Test("receiptd reads Apple's account token in lower case, the nil UUID as no token, and other text as malformed")
     func nilUUID() {
         #expect(AccountToken(told: "00000000-0000-0000-0000-000000000000").text == nil)
         #expect(AccountToken(told: Sample.token.uppercased()).text == Sample.token)

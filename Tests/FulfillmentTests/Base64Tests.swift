@@ -6,11 +6,11 @@ import Testing
 @testable import Encodings
 @testable import Fulfillment
 
-@Suite("Base64")
+@Suite("Base64 encoding and decoding")
 struct Base64Tests {
     private func decode(_ text: String) -> [UInt8]? { Base64.decode(text.utf8) }
 
-    @Test("the codec encodes and decodes 0 to 300 bytes as Foundation does")
+    @Test("the base64 codec encodes and decodes 0 to 300 bytes as Foundation does")
     func againstFoundation() {
         var random = SeededRandom(seed: 1)
         for count in 0...300 {
@@ -39,14 +39,14 @@ struct Base64Tests {
     ]
 
     @Test(
-        "the decoder accepts the standard and the URL alphabet, with or without padding, and white space anywhere",
+        "the base64 decoder accepts the standard or the URL alphabet, padded or unpadded, with white space anywhere",
         arguments: accepted)
     func accepts(text: String, bytes: [UInt8]) {
         #expect(decode(text) == bytes)
     }
 
     @Test(
-        "the decoder refuses a foreign character, wrong padding and an impossible length",
+        "the base64 decoder refuses a foreign character, wrong padding and an impossible length",
         arguments: [
             "A", "AAAAA", "=", "==", "====", "AA=", "AA===", "AAA==", "AAAA=", "AAAA==", "AA==AA", "AA=A", "A=AA",
             "=AAA",
@@ -57,7 +57,7 @@ struct Base64Tests {
         #expect(decode(text) == nil)
     }
 
-    @Test("the decoder accepts only base64 digits, white space, and padding at the end")
+    @Test("the base64 decoder accepts only base64 digits, white space, and padding at the end")
     func everyByte() {
         let digits = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_".utf8)
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
@@ -72,7 +72,7 @@ struct Base64Tests {
         }
     }
 
-    @Test("base64 for Apple is rewritten to the standard form, unless the text already has the standard form")
+    @Test("`Base64.standard` rewrites a base64 text to the standard form, and leaves a text in this form unchanged")
     func standardForm() throws {
         for text in ["QUJD", "QUI=", "QQ==", "+/+/", ""] {
             #expect(Base64.standard(text, decoded: try #require(decode(text))) == text)
@@ -86,7 +86,7 @@ struct Base64Tests {
         }
     }
 
-    @Test("the strict decoder requires padding and the standard alphabet, and allows white space")
+    @Test("the strict base64 decoder requires padding and the standard alphabet, and allows white space")
     func paddedForm() {
         for (text, bytes) in [
             ("", []), ("QQ==", [65]), ("QUI=", [65, 66]), ("QU\r\nJD +/ +/ ", [65, 66, 67, 251, 255, 191]),
@@ -98,7 +98,7 @@ struct Base64Tests {
         }
     }
 
-    @Test("the URL encoder writes the URL alphabet without padding, and the result decodes to the same bytes")
+    @Test("the base64 URL encoder writes the URL alphabet without padding, and the decoder gets the same bytes back")
     func urlForm() {
         #expect(Base64.encodeURL([251, 255, 191, 65]) == "-_-_QQ")
         for count in 0..<50 {

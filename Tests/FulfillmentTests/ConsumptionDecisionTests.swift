@@ -119,7 +119,7 @@ struct ConsumptionDecisionTests {
     ]
 
     @Test(
-        "the consumption decision follows from the purchase's delivery, the game's report and the catalog",
+        "receiptd's answer to a refund request depends on the purchase's delivery, the game's report and the catalog",
         arguments: cases)
     func table(_ one: Case) {
         #expect(one.leased.decision(under: one.catalog, at: Self.soon) == one.decision)
@@ -136,7 +136,8 @@ struct ConsumptionDecisionTests {
         #expect(unknown.decision(under: Self.catalog(), at: Timestamp(milliseconds: end)) == .end(.notInLedger))
     }
 
-    @Test("the `refund.requested` event has exactly the contract's members, and an id that ignores the product kind")
+    @Test(
+        "the `refund.requested` event has exactly the contract's members, and the product kind does not change its id")
     func event() throws {
         let request = Self.leased().request
         let event = OutcomeEvent.refundRequested(request, by: "player-1", at: Self.soon)
@@ -159,7 +160,7 @@ struct ConsumptionDecisionTests {
     private struct NotAnObject: Error {}
 }
 
-@Suite("Consumption reports of the game")
+@Suite("The game's consumption reports")
 struct ConsumptionReportTests {
     private func decode(_ text: String?, headers: [String] = [], keys: [String] = [])
         -> ConsumptionReportDecoder.Decoded
@@ -177,7 +178,7 @@ struct ConsumptionReportTests {
         return report.content
     }
 
-    @Test("the decoder reads each member of a report, and leaves an absent or null member unset")
+    @Test("the decoder reads each member of a consumption report, and leaves an absent or null member unset")
     func read() {
         #expect(content("") == ConsumptionReport.Content())
         #expect(content(#","consumption_percentage":null"#) == ConsumptionReport.Content())
@@ -188,7 +189,7 @@ struct ConsumptionReportTests {
     }
 
     @Test(
-        "a report with an unknown or repeated member, or a value that Apple does not accept, is a dead letter",
+        "a consumption report with an unknown or repeated member, or a value that Apple refuses, is a dead letter",
         arguments: [
             #","consumption_percentage":100001"#, #","consumption_percentage":-1"#, #","consumption_percentage":0.5"#,
             #","consumption_percentage":"50""#, #","refund_preference":"GRANT_FULL""#, #","refund_preference":1"#,
@@ -200,7 +201,7 @@ struct ConsumptionReportTests {
         #expect(content(members) == nil)
     }
 
-    @Test("a record that is null, no object, or without a valid transaction id and bundle id is a dead letter")
+    @Test("a consumption report that is no object, or has no valid transaction id or bundle id, is a dead letter")
     func unreadable() {
         for text in [
             nil, "", "[]", "{}", #"{"transaction_id":"1000"}"#, #"{"transaction_id":"01","bundle_id":"b"}"#,
@@ -214,7 +215,8 @@ struct ConsumptionReportTests {
         }
     }
 
-    @Test("if signing keys are set, the decoder accepts a report only with a signature for the record's key and kind")
+    @Test(
+        "if signing keys are set, a consumption report needs a signature for its record key and for its kind of record")
     func signed() throws {
         let text = #"{"transaction_id":"1000","bundle_id":"com.example.game"}"#
         let signature = RecordSignature(keys: ["secret"], of: .consumption)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Daily limits")
+@Suite("The daily limit of a product")
 struct DailyLimitTests {
     private func limited(
         _ id: StoreTransactionID, product: ProductID = Sample.product, after milliseconds: Int64 = 0
@@ -14,7 +14,7 @@ struct DailyLimitTests {
     }
 
     @Test(
-        "if a player buys three times under a daily limit of two, the third purchase is held and claimed for the player"
+        "if a player buys three times under a daily limit of two, the third is held, and no other player can get it"
     )
     func pastTheLimit() {
         var view = LedgerView()
@@ -28,7 +28,7 @@ struct DailyLimitTests {
         #expect(theirs.answer?.reason == .ownedByOtherPlayer)
     }
 
-    @Test("the daily limit counts per player, product and UTC day, and counts purchases from before the batch")
+    @Test("a daily limit counts each player, product and UTC day separately, and counts purchases of earlier batches")
     func countedApart() {
         let decision = Sample.decision(.each([limited("1")]))
         var view = LedgerView(dailyCounts: [decision.dailyCount(of: Sample.purchase("1")): 2])
@@ -46,7 +46,8 @@ struct DailyLimitTests {
         #expect(granted == [1, 1, 0])
     }
 
-    @Test("a repeated submission gets the same grant event, and its purchase counts once against the daily limit")
+    @Test(
+        "if a submission is repeated, it gets the same grant event, and the daily limit counts its purchase only once")
     func reissued() {
         var view = LedgerView()
         let decision = Sample.decision(.each([limited("1")]))
@@ -71,7 +72,7 @@ struct DailyLimitTests {
     }
 }
 
-@Suite("Disputed ownership")
+@Suite("Disputes between two players about a purchase")
 struct OwnershipDisputeTests {
     private var bound: JudgedPurchase {
         var purchase = Sample.purchase()
@@ -88,7 +89,8 @@ struct OwnershipDisputeTests {
 
     private let owner = Sample.submission("second", player: "player-1", token: Sample.token)
 
-    @Test("if a player without the token has the grant, the token owner's submission is held until an operator refuses")
+    @Test(
+        "if a player without the token has the grant, the token owner's purchase is held until an operator refuses it")
     func disputed() {
         var view = view(winnerToken: nil)
         let settlement = Sample.decision(.each([bound]), submission: owner).settle(in: &view)
@@ -109,7 +111,7 @@ struct OwnershipDisputeTests {
     }
 
     @Test(
-        "no dispute starts if the granted player sent the token or was refunded, or if the second player sent no token")
+        "no ownership dispute starts if the first player sent the token or got a refund, or the second sent no token")
     func undisputed() {
         var withToken = view(winnerToken: Sample.token)
         #expect(

@@ -17,7 +17,7 @@ struct DeadLetterTests {
     }
 
     @Test(
-        "a value that is no JSON object is a malformed message without a sender",
+        "a record that is no JSON object is a malformed message without a sender",
         arguments: [
             "", " ", "null", "1", "\"text\"", "[]", "[{\"submission_id\":\"a\",\"player_id\":\"b\"}]", "{", "{}}",
             "hello",
@@ -70,7 +70,8 @@ struct DeadLetterTests {
         #expect(plain.with("player_id", deep).deadLetter?.sender == nil)
     }
 
-    @Test("a dead letter has a sender only if submission_id and player_id are valid, and omits other unreadable fields")
+    @Test(
+        "a dead letter names its sender only if submission_id and player_id are valid, and omits other invalid fields")
     func sender() {
         let broken = plain.with("app_account_token", #""x""#)
         #expect(broken.deadLetter?.sender == SampleRecord.sender)
@@ -84,7 +85,7 @@ struct DeadLetterTests {
     }
 
     @Test(
-        "a dead letter has no sender if the record repeats submission_id or player_id, and omits other repeated fields")
+        "if a record repeats submission_id or player_id, its dead letter has no sender; other repeats are left out")
     func repeatedSender() {
         #expect(plain.adding("player_id", #""player-2""#).deadLetter?.sender == nil)
         #expect(plain.adding("submission_id", #""submission-2""#).deadLetter?.sender == nil)
@@ -108,7 +109,7 @@ struct DeadLetterTests {
     }
 
     @Test(
-        "a record with randomly changed bytes is a submission or a malformed message",
+        "if random bytes of a submission change, the decoder gives a submission or a malformed_message dead letter",
         arguments: 0..<10 as Range<UInt64>)
     func randomBytes(seed: UInt64) {
         var random = SeededRandom(seed: seed)

@@ -19,7 +19,7 @@ struct GrantRevocationsTests {
     }
 
     @Test(
-        "Apple's reversal undoes only Apple's revocation, and an operator's reinstatement only the operator's",
+        "Apple's reversal undoes only Apple's revocation; an operator's reinstatement undoes only an operator's",
         arguments: [
             ("Apple alone", [.refund(nil, 10), .refund(nil, nil), .reversal(0), .reversal(nil), .refund(nil, 10)]),
             ("an operator alone", [.revoke(10), .revoke(nil), .reinstate(0), .reinstate(nil), .revoke(10)]),
@@ -69,7 +69,7 @@ struct GrantRevocationsTests {
         }
     }
 
-    @Test("the revoked units are the revoked percentage of the quantity, rounded, at least one unit and at most all")
+    @Test("a refund revokes the refunded percentage of the quantity, rounded, at least one unit and at most all units")
     func units() {
         for (quantity, part, units): (Int32, Int32?, Int32) in [
             (1, nil, 1), (1, 1, 1), (3, 33_333, 1), (3, 50_000, 2), (3, 49_999, 1), (10, 12_000, 1), (10, 99_999, 10),
@@ -80,7 +80,9 @@ struct GrantRevocationsTests {
         }
     }
 
-    @Test("if Apple and an operator both revoke, Apple's full revocation gives the reason, and the earlier date counts")
+    @Test(
+        "if Apple and an operator both revoke a grant, the earlier date counts; Apple's full revocation sets the reason"
+    )
     func reasons() {
         var revocations = GrantRevocations(
             apple: GrantRevocations.Revocation(at: Self.at(5), reason: .refund, milliPercent: 30_000))

@@ -27,7 +27,7 @@ struct HoldDecisionTests {
         ).settle(in: &view)
     }
 
-    @Test("a released hold is granted for its submission, and the grant event lists only the held transaction")
+    @Test("if an operator releases a hold, its submission gets a grant event that lists only the held transaction")
     func granted() throws {
         let hold = hold(waived: [.unknownProduct])
         var view = LedgerView(
@@ -45,7 +45,7 @@ struct HoldDecisionTests {
     }
 
     @Test(
-        "if a held period's transaction is still unreadable, the period stays held, though the hold claims the period")
+        "a subscription period that is still unreadable stays held after a release, even if its player has claimed it")
     func heldPeriod() throws {
         var purchase = Sample.purchase()
         purchase.webOrderLineItemID = "777"
@@ -62,7 +62,9 @@ struct HoldDecisionTests {
         #expect(decision.settle(in: &view) == .held(.unreadableTransaction))
     }
 
-    @Test("a rejection of the held transaction or of the whole submission ends the hold, under the hold's own event id")
+    @Test(
+        "if the held transaction or the whole submission is rejected, the event that ends the hold has its own event id"
+    )
     func rejected() {
         let table: [(Verdict, Reason)] = [
             (.whole(.refusedByOperator, []), .refusedByOperator), (.whole(.sandboxNotAllowed, []), .sandboxNotAllowed),
@@ -84,7 +86,7 @@ struct HoldDecisionTests {
         }
     }
 
-    @Test("the event that ends a hold has the detail code of its cause, such as token_missing or repaired_blanks")
+    @Test("the event that ends a hold has the cause's detail code, such as token_missing or repaired_blanks")
     func causes() throws {
         var theirs = Sample.purchase()
         theirs.appAccountToken = Sample.token
@@ -107,7 +109,8 @@ struct HoldDecisionTests {
         #expect(grant.event.member("detail_code")?.string == "repaired_blanks")
     }
 
-    @Test("a hold ends as rejected if another player has the grant or the claim, or if the hold's player has the grant")
+    @Test(
+        "a hold ends with a rejection if another player has the grant or claim, or if the hold's player has the grant")
     func ownership() {
         var granted = LedgerView(grants: [
             "1000": LedgerView.Grant(player: "player-2", submission: nil, isRevoked: false, event: nil)
@@ -135,7 +138,7 @@ struct HoldDecisionTests {
     }
 
     @Test(
-        "if Apple now reports another original transaction, the claim on the new original transaction decides the hold")
+        "if Apple's new answer gives a held purchase another original transaction, the claim on that original decides")
     func anotherOriginal() {
         let verdict = Verdict.each([Sample.judged(Sample.purchase(original: "900"), .autoRenewableSubscription)])
         let own = LedgerView.Claim(player: "player-1")
@@ -163,7 +166,8 @@ struct HoldDecisionTests {
         #expect(settle(verdict, released, in: &view).reason == .ownedByOtherPlayer)
     }
 
-    @Test("a waived reason no longer holds a purchase; every other reason still holds the purchase")
+    @Test(
+        "if an operator waives a reason, the reason no longer holds the purchase, and every other reason still does")
     func waived() {
         var retired = Product(id: Sample.product, kind: .consumable)
         retired.isRetired = true
@@ -192,7 +196,7 @@ struct HoldDecisionTests {
         }
     }
 
-    @Test("after a new catalog, the worker asks Apple only about holds that the catalog may end")
+    @Test("after a catalog import, the worker asks Apple only about those holds that the new catalog may end")
     func outlook() {
         func catalog(_ products: [Product]) -> Catalog { Catalog(version: 2, apps: [Sample.app(products)]) }
         let known = Product(id: Sample.product, kind: .consumable)
@@ -236,7 +240,7 @@ struct HoldDecisionTests {
         #expect(grant.event.member("risk")?.array?.compactMap(\.string) == ["shared_device", "small_purchases"])
     }
 
-    @Test("a hold because of another player's account token is granted only if an operator waives the dispute")
+    @Test("a purchase held because of another player's account token is granted only if an operator waives the dispute")
     func disputedToken() {
         let submission = Sample.submission(token: Sample.token)
         var purchase = Sample.purchase()

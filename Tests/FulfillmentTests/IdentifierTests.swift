@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Identifiers")
+@Suite("Identifiers, compared by their bytes")
 struct IdentifierTests {
     @Test("the composed and the decomposed form of an accent make different identifiers")
     func canonicalEquivalence() {
@@ -16,7 +16,7 @@ struct IdentifierTests {
         #expect([composed: 1, decomposed: 2][composed] == 1)
     }
 
-    @Test("identifiers with equal bytes are equal, however built; length, case and blanks make a difference")
+    @Test("identifiers with equal bytes are equal, however they were built; length, case and blanks make a difference")
     func equality() {
         let written: Identifier = "player-漢-a-rather-long-name"
         let built = Identifier(String(decoding: Array("player-漢-a-rather-long-name".utf8), as: UTF8.self))

@@ -23,12 +23,14 @@ struct JSONParserOracleTests {
         "{\"\":\"\"}", "[\"\\u0000\"]", "[0.1e-7,123456789012345678]", "[-0.0]", "[\"\\uDBFF\\uDFFF\"]", "fals e",
     ]
 
-    @Test("the parser accepts or refuses an edge case as Foundation does, with the same value", arguments: edgeCases)
+    @Test(
+        "the JSON parser accepts or refuses each edge case as Foundation does, and reads the same value",
+        arguments: edgeCases)
     func edgeCase(text: String) {
         expectAgreement(Array(text.utf8), "\(text.debugDescription)")
     }
 
-    @Test("the parser reads a random document to the same value as Foundation", arguments: 0..<20 as Range<UInt64>)
+    @Test("the JSON parser reads a random document to the same value as Foundation", arguments: 0..<20 as Range<UInt64>)
     func randomDocuments(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for round in 0..<150 {
@@ -38,7 +40,9 @@ struct JSONParserOracleTests {
         }
     }
 
-    @Test("the parser accepts or refuses a mutated document as Foundation does", arguments: 100..<120 as Range<UInt64>)
+    @Test(
+        "the JSON parser accepts or refuses a mutated document as Foundation does",
+        arguments: 100..<120 as Range<UInt64>)
     func mutations(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for round in 0..<250 {
@@ -49,7 +53,7 @@ struct JSONParserOracleTests {
     }
 
     @Test(
-        "a parse limited to some member names gives the full value without the other members",
+        "if the caller asks for only some member names, the JSON parser returns the value without the other members",
         arguments: 200..<220 as Range<UInt64>)
     func keptMembers(seed: UInt64) {
         var random = SeededRandom(seed: seed)

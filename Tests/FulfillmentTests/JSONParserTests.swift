@@ -11,7 +11,7 @@ struct JSONParserTests {
     }
 
     @Test(
-        "the parser keeps a number as its original text",
+        "the JSON parser keeps a number as its original text",
         arguments: ["0", "-0", "1.10", "1e400", "-1E-400", "12345678901234567890123", "0.10e+01"])
     func numbersKeepTheirText(text: String) throws {
         #expect(try parse(text).value == .number(text))
@@ -25,14 +25,14 @@ struct JSONParserTests {
         (#"a\nb\tc"#, "a\nb\tc"), (#"é\u00e9😀"#, "éé😀"), (#"\\u0041"#, "\\u0041"),
     ]
 
-    @Test("the parser reads an escape as the escaped character", arguments: escapes)
+    @Test("the JSON parser reads an escape as the escaped character", arguments: escapes)
     func escape(written: String, meant: String) throws {
         let text = try #require(try parse("\"\(written)\"").value.string)
         #expect(Array(text.utf8) == Array(meant.utf8))
     }
 
     @Test(
-        "the parser refuses half a surrogate pair",
+        "the JSON parser refuses half a surrogate pair",
         arguments: [
             #""\ud83d""#, #""\ude00""#, #""\ud83dx""#, #""\ud83d\n""#, #""\ud83d\u0041""#, #""\ud83d\ud83d""#,
             #""\ude00\ud83d""#, #""\ud83d\u""#, #""\ud83d\"#, #""\ud83d"#,
@@ -46,7 +46,7 @@ struct JSONParserTests {
         [0xE2, 0x82], [0xC3, 0x28],
     ]
 
-    @Test("the parser refuses invalid UTF-8 at any place in a member's name", arguments: illFormed)
+    @Test("the JSON parser refuses invalid UTF-8 at any place in a member's name", arguments: illFormed)
     func invalidUTF8(sequence: [UInt8]) {
         for prefix in ["", "a", "abcdefg", "abcdefgh", "abcdefghijklmnop"] {
             let bytes = Array("{\"\(prefix)".utf8) + sequence + Array("\":1}".utf8)
@@ -54,19 +54,19 @@ struct JSONParserTests {
         }
     }
 
-    @Test("the parser refuses a document that begins with a byte order mark")
+    @Test("the JSON parser refuses a document that begins with a byte order mark")
     func byteOrderMark() {
         #expect(throws: JSONFault.self) { try JSONParser.parse([0xEF, 0xBB, 0xBF] + Array("{}".utf8)) }
     }
 
     @Test(
-        "the parser refuses text after the value",
+        "the JSON parser refuses text after the value",
         arguments: ["{}x", "{} {}", "[],", "1 1", "\"a\"\"b\"", "null\0", "{}\0"])
     func trailing(text: String) {
         #expect(throws: JSONFault.self) { try parse(text) }
     }
 
-    @Test("the parser refuses every proper prefix of a document, without a crash")
+    @Test("the JSON parser refuses every proper prefix of a document, without a crash")
     func prefixes() throws {
         let whole = Array(#"{"a":[1.5e3,-0,{"b":"\ud83d\ude00 é"}],"c":null,"d":true,"e":false}"#.utf8)
         #expect(throws: Never.self) { try JSONParser.parse(whole) }
@@ -75,7 +75,7 @@ struct JSONParserTests {
         }
     }
 
-    @Test("the parser keeps the order of members, and a lookup finds the last of two members with the same name")
+    @Test("the JSON parser keeps the order of members, and a look-up finds the last of two members with the same name")
     func members() throws {
         let value = try parse(#"{"b":1,"a":2,"b":3}"#).value
         #expect(
@@ -89,7 +89,7 @@ struct JSONParserTests {
         #expect(JSONValue.null["a"] == nil)
     }
 
-    @Test("the parser accepts 64 nested arrays, and reports 65 nested arrays as too deep")
+    @Test("the JSON parser accepts 64 nested arrays, and reports 65 nested arrays as too deep")
     func depthLimit() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
@@ -99,7 +99,7 @@ struct JSONParserTests {
     }
 
     @Test(
-        "the parser skips a value nested 100,000 deep without a stack overflow, and reads the sibling members",
+        "the JSON parser skips a value nested 100,000 deep without a stack overflow, and reads the sibling members",
         arguments: ["[", "{\"a\":", "[{\"a\":"])
     func deepNesting(open: String) throws {
         let close = String(open.reversed().compactMap { $0 == "[" ? "]" : $0 == "{" ? "}" : nil })
@@ -110,14 +110,14 @@ struct JSONParserTests {
         #expect(document.value["after"] == .number("2"))
     }
 
-    @Test("the parser refuses a deep container that is not closed")
+    @Test("the JSON parser refuses a deeply nested array or object that is not closed")
     func unclosedDepth() {
         #expect(throws: JSONFault.self) { try parse(String(repeating: "[", count: 100_000)) }
         #expect(throws: JSONFault.self) { try parse(String(repeating: "{\"a\":", count: 100_000)) }
         #expect(throws: JSONFault.self) { try parse(String(repeating: "[", count: 70) + "\"]]]]") }
     }
 
-    @Test("brackets inside the strings of a container that the parser skips do not end the container")
+    @Test("if the JSON parser skips an array or object, brackets in its strings do not end the array or object")
     func bracketsInSkippedStrings() throws {
         let open = String(repeating: "[", count: 66)
         let close = String(repeating: "]", count: 66)

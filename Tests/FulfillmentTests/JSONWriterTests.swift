@@ -13,7 +13,7 @@ struct JSONWriterTests {
         return json.bytes
     }
 
-    @Test("every character up to U+02FF survives a round trip through the writer and the parser")
+    @Test("every character up to U+02FF survives a round trip through the JSON writer and the JSON parser")
     func roundTrip() throws {
         for code in UInt32(0)..<0x300 {
             let scalar = try #require(Unicode.Scalar(code))
@@ -25,7 +25,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("the writer escapes every control character")
+    @Test("the JSON writer escapes every control character")
     func controlCharactersAreEscaped() throws {
         for code in Array(UInt32(0)..<0x20) + Array(UInt32(0x7F)..<0xA0) {
             let scalar = try #require(Unicode.Scalar(code))
@@ -36,7 +36,7 @@ struct JSONWriterTests {
         #expect(written("\n\r\t\"\\/") == Array(#""\n\r\t\"\\/""#.utf8))
     }
 
-    @Test("the writer puts commas between members and between elements, and nowhere else")
+    @Test("the JSON writer puts commas between members and between elements, and nowhere else")
     func commas() {
         var json = JSONWriter()
         json.beginObject()
@@ -61,7 +61,9 @@ struct JSONWriterTests {
                 == #"{"a":"1","c":[-2,true,null,{},[],{"x":1}],"d\n":9223372036854775807}"#)
     }
 
-    @Test("a random value survives a round trip through the writer and the parser", arguments: 0..<10 as Range<UInt64>)
+    @Test(
+        "a random value survives a round trip through the JSON writer and the JSON parser",
+        arguments: 0..<10 as Range<UInt64>)
     func valueRoundTrip(seed: UInt64) throws {
         var document = RandomJSON(random: SeededRandom(seed: seed))
         for round in 0..<100 {

@@ -2,12 +2,12 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("The judge on purchases that a worker decides again")
+@Suite("The judge on purchases whose grant PostgreSQL may have lost")
 struct JudgeDecidedAgainTests {
     typealias Case = JudgePurchaseTests.Case
 
     @Test(
-        "on a second decision, the judge ignores a refund or an upgrade, unless the purchase has another fault",
+        "if PostgreSQL lost a purchase's grant, a refund or an upgrade alone does not reject the purchase",
         arguments: [Reason.cancelled, .upgraded])
     func decidedAgain(reason: Reason) throws {
         let order = JudgePurchaseTests.faults.map(\.verdict)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Further questions of the judge to Apple")
+@Suite("The judge's further questions to Apple")
 struct JudgeFurtherTests {
     private static let hour: Int64 = 3_600_000
     private static let missing: ProductID = "gold.2"
@@ -50,7 +50,7 @@ struct JudgeFurtherTests {
         return judged.map(\.verdict)
     }
 
-    @Test("with refund_check, the judge looks up the consumables of a receipt that are older than an hour")
+    @Test("if the app has refund_check, the judge looks up those consumables of a receipt that are older than an hour")
     func refunds() {
         let receipt = Self.receipt([Self.old("1"), Self.old("2"), Sample.purchase("3")])
         #expect(judge(receipt) == .needs(.transactions(["1", "2"], in: .production)))
@@ -60,7 +60,7 @@ struct JudgeFurtherTests {
         #expect(judge(Self.receipt([pastIt])) == .needs(.transactions(["5"], in: .production)))
     }
 
-    @Test("the judge looks up a purchase only with refund_check and API, and only a grantable consumable of a receipt")
+    @Test("the judge looks up only a receipt's grantable consumable, and only if the app has refund_check and the API")
     func noLookUp() {
         #expect(verdicts(judge(Self.receipt(), app: Self.app)) == [.grant(payload: nil)])
         var withoutAPI = Self.checking
@@ -77,7 +77,7 @@ struct JudgeFurtherTests {
         #expect(verdicts(judge(Self.receipt([bound]), bareID)) == [.grant(payload: nil)])
     }
 
-    @Test("Apple's answer decides a looked-up purchase; if Apple does not know the purchase, the receipt decides")
+    @Test("if Apple knows a looked-up purchase, Apple's answer decides it; otherwise the receipt decides it")
     func lookedUp() {
         let receipt = Self.receipt([Self.old("1"), Self.old("2"), Self.old("3"), Self.old("4")])
         var further = FurtherAnswers(settled: ["4"])
@@ -98,7 +98,7 @@ struct JudgeFurtherTests {
         #expect(remembered.settled == ["3", "4"] && remembered.told == [priced])
     }
 
-    @Test("if Apple's answer has no original purchase time, a looked-up purchase keeps the time from the receipt")
+    @Test("if Apple's answer to a look-up has no original purchase time, the purchase keeps the time from the receipt")
     func lookedUpCopy() {
         var copy = Sample.purchase("2", original: "1")
         copy.originalPurchasedAt = Sample.purchaseTime.adding(milliseconds: -1)
@@ -115,7 +115,7 @@ struct JudgeFurtherTests {
     }
 
     @Test(
-        "before product_mismatch, the judge requests the account's history if the API is set and the receipt is dated")
+        "before product_mismatch, the judge asks for the account's history if the API is set and the receipt is dated")
     func history() {
         let submission = Sample.submission(productID: Self.missing)
         // The window begins an hour before the receipt, which Apple made an hour ago.
@@ -182,7 +182,7 @@ struct JudgeFurtherTests {
     ]
 
     @Test(
-        "the judge counts a purchase from the history only if time, ownership, token, app and environment fit",
+        "the judge counts a purchase in the account's history only if time, ownership, token, app and environment fit",
         arguments: bounds)
     func withinBounds(bound: Bound) {
         var told = Self.told(Sample.purchase("2000", product: Self.missing))
@@ -201,7 +201,8 @@ struct JudgeFurtherTests {
         if case .whole(let reason, _) = verdict { #expect(!bound.counts && reason == .productMismatch) }
     }
 
-    @Test("a purchase with an account token in the history does not count for a submission without a token")
+    @Test(
+        "if a submission has no account token, the judge counts no purchase in the account's history that has a token")
     func unboundSubmission() {
         var told = Self.told(Sample.purchase("2000", product: Self.missing))
         told.purchase.appAccountToken = Sample.token
@@ -214,7 +215,7 @@ struct JudgeFurtherTests {
                 == .decided(.whole(.productMismatch, receipt.purchases)))
     }
 
-    @Test("the judge applies the same rules to purchases from the history, and looks up none of them again")
+    @Test("the judge applies a receipt's rules to purchases in the account's history, and looks up none of them again")
     func judgedFromHistory() {
         var refunded = Self.told(Sample.purchase("2000", product: Self.missing, after: -Self.hour))
         refunded.purchase.cancelledAt = Sample.recordTime

@@ -24,7 +24,7 @@ extension JudgePurchaseTests {
     }
 
     @Test(
-        "the judge compares the earlier of a restored purchase's own date and original date with the cutover",
+        "for a restored purchase, the judge compares the earlier of purchase date and original date with the cutover",
         arguments: [(-1, true), (0, false), (1, false), (nil, false)] as [(Int64?, Bool)])
     func restoredCopy(milliseconds: Int64?, isHeld: Bool) {
         let verdict = isHeld ? JudgedPurchase.Verdict.hold(.beforeCutover) : .grant(payload: nil)

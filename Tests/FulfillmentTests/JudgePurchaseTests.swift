@@ -109,7 +109,7 @@ struct JudgePurchaseTests {
     ]
 
     @Test(
-        "the judge compares the account tokens if both are present, and needs both if the policy is `require`",
+        "if submission and purchase have account tokens, the judge compares them; under `require`, both must have one",
         arguments: tokensCases)
     func tokens(
         policy: AppPolicy.AccountTokenPolicy, submitted: String?, told: String?, verdict: JudgedPurchase.Verdict
@@ -170,7 +170,8 @@ struct JudgePurchaseTests {
         #expect(bent.verdict == (isOver ? .reject(.subscriptionExpired) : .grant(payload: nil)))
     }
 
-    @Test("status 21006, given three times, rejects a purchase as expired, even if the expiry date is in the future")
+    @Test(
+        "if Apple gives status 21006 three times, the judge rejects a purchase as expired, even before its expiry date")
     func expiredReceipt() {
         var bent = Case()
         bent.isExpiredSubscription = true
@@ -237,7 +238,7 @@ struct JudgePurchaseTests {
         #expect(bent.verdict == .grant(payload: nil))
     }
 
-    @Test("a purchase type other than the catalog's kind holds the purchase, unless an operator waives kind_mismatch")
+    @Test("if Apple's type of a purchase is not the catalog's kind, the judge holds it, unless kind_mismatch is waived")
     func kinds() {
         var bent = Case()
         for type in [nil, PurchaseType.known(.consumable)] {
@@ -271,7 +272,8 @@ struct JudgePurchaseTests {
         #expect(verdict(at: 0, now: 86_400_000) == .grant(payload: nil))
     }
 
-    @Test("if the app's token is the player id, another player's token in the submission or purchase is a mismatch")
+    @Test(
+        "if the app uses player ids as account tokens, another player's token in submission or purchase is a mismatch")
     func tokenIsPlayer() {
         func verdict(player: PlayerID, _ submitted: String?, _ told: String?) -> JudgedPurchase.Verdict? {
             var bent = Case()

@@ -33,7 +33,7 @@ struct JudgeSignedTests {
     static let emptyAnswers: [AppleAnswer] = [.genuine(Sample.receipt([])), .refused(.nothingTold)]
 
     @Test(
-        "the judge looks up signed purchases that Apple's answer omits, and stays undecided while an id is unknown",
+        "if Apple's answer omits signed purchases, the judge looks them up, and waits while Apple does not know one",
         arguments: emptyAnswers)
     func empty(answer: AppleAnswer) {
         let signed = Self.content([Sample.purchase("1"), Sample.purchase("2")])
@@ -56,7 +56,7 @@ struct JudgeSignedTests {
         #expect(judged.map(\.verdict) == [.grant(payload: nil), .reject(.cancelled)])
     }
 
-    @Test("the receipt's cancellation date counts for a purchase in the ledger, but not for a subscription period")
+    @Test("if a looked-up purchase is in the ledger, the receipt's cancellation date counts, except for a subscription")
     func upgraded() {
         var period = Sample.purchase("1")
         period.expiresAt = Sample.recordTime.adding(milliseconds: 1_000)
@@ -73,7 +73,7 @@ struct JudgeSignedTests {
         #expect(verdict.purchases.map(\.cancelledAt) == [nil, Sample.recordTime])
     }
 
-    @Test("if Apple's answer lacks the submitted product, the judge looks up the signed purchase of the product by id")
+    @Test("if Apple's answer lacks the submitted product, the judge looks up the product's signed purchase by its id")
     func product() {
         let signed = Self.content([Sample.purchase("1"), Sample.purchase("2", product: Self.dear)])
         let answer = AppleAnswer.genuine(Sample.receipt([Sample.purchase("1")]))
@@ -87,7 +87,9 @@ struct JudgeSignedTests {
         #expect(judged.map(\.purchase.transactionID) == ["1"])
     }
 
-    @Test("before the judge rejects an answer's purchase without a readable id, it looks up the signed purchase by id")
+    @Test(
+        "if a purchase in Apple's answer has no readable id, the judge looks up the receipt's signed purchase by its id"
+    )
     func namelessAnswer() {
         var answer = Sample.receipt([])
         answer.nameless = [NamelessPurchase(transactionID: "01", productID: "gold.1", field: "transaction_id")]
@@ -118,7 +120,7 @@ struct JudgeSignedTests {
         #expect(judge(answer, signing: signed, .notProvable) == .decided(.whole(.noPurchase, [])))
     }
 
-    @Test("status 21006 without a receipt rejects the signed purchases as expired")
+    @Test("if Apple gives status 21006 without a receipt, the judge rejects the signed purchases as expired")
     func expired() {
         let answer = AppleAnswer.refused(.expired)
         guard case .decided(.each(let judged)) = judge(answer, signing: Self.content([Sample.purchase("1")])) else {

@@ -17,7 +17,7 @@ struct JudgeTests {
     }
 
     @Test(
-        "the judgement is undecided for trouble at Apple and blocked for wrong settings, after any number of tries",
+        "after any number of tries, trouble at Apple leaves a submission undecided; wrong settings leave it blocked",
         arguments: AppleAnswer.TroubleKind.allCases)
     func trouble(kind: AppleAnswer.TroubleKind) {
         let trouble = AppleAnswer.Trouble(kind, retryNotBefore: Sample.recordTime)
@@ -60,7 +60,7 @@ struct JudgeTests {
     }
 
     @Test(
-        "the judge believes that a transaction is unknown at the eighth answer, and that an id is invalid at the first")
+        "the judge believes after eight answers that Apple does not know an id, and after one that an id is invalid")
     func unknownTransaction() {
         for doubts in 0..<7 {
             #expect(judge(.refused(.unknownTransaction), doubts: doubts) == .doubtful(.transactionNotFound))
@@ -81,7 +81,7 @@ struct JudgeTests {
         #expect(judge.judge(.genuine(Sample.receipt([])), doubts: noPurchaseTwice) == .decided(.whole(.noPurchase, [])))
     }
 
-    @Test("for a proven proof, a denying or empty answer counts as trouble at Apple; other refusals reject the proof")
+    @Test("if a proof is proven, a denying or empty answer counts as trouble at Apple; other refusals reject the proof")
     func provenSignature() {
         for refusal: AppleAnswer.Refusal in [.malformed, .unauthentic] {
             #expect(
@@ -111,7 +111,7 @@ struct JudgeTests {
     ]
 
     @Test(
-        "a different, nonzero Apple app id makes a receipt foreign in Production only",
+        "a receipt with another nonzero Apple app id is foreign in Production, but not in the sandbox",
         arguments: appIDs)
     func appID(ours: Int64?, told: Int64?, environment: StoreEnvironment, isForeign: Bool) {
         var app = Sample.app()
@@ -178,7 +178,7 @@ struct JudgeTests {
             judge(.genuine(receipt), mismatched, app: app) == .decided(.whole(.productMismatch, receipt.purchases)))
     }
 
-    @Test("a receipt's purchases are unique by id, and ordered by time and then by the bytes of the id")
+    @Test("a genuine receipt lists each transaction id once, ordered by purchase time, then by the bytes of the id")
     func purchaseOrder() {
         let purchases = ["9", "10", "a", "A"].map { Sample.purchase(StoreTransactionID($0)) }
         let later = Sample.purchase("0", after: 1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("The owner of a purchase by the ledger's claims")
+@Suite("The owner of a purchase, according to the ledger's claims")
 struct LedgerViewTests {
     private static let app = StoreApp(Sample.bundle, in: .production)
 

@@ -2,13 +2,13 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Misspelt member names")
+@Suite("Misspelt member names of submissions")
 struct MisspeltMemberTests {
     private func misspelt(_ members: String) -> [MisspeltMember] {
         MisspeltMember.all(in: Array("{\(members)}".utf8))
     }
 
-    @Test("a member name in another case or with other separators is reported with the known name")
+    @Test("the decoder reports a member name that differs from a known name only in case or separators")
     func near() {
         for (name, known) in [
             ("playerId", "player_id"), ("receipt-data", "receipt_data"), ("receiptData", "receipt_data"),
@@ -18,7 +18,7 @@ struct MisspeltMemberTests {
         }
     }
 
-    @Test("an unknown name, or a misspelt name beside the known member, is not reported")
+    @Test("the decoder reports no unknown member name, and no misspelt name if the known member is also present")
     func far() {
         let long = String(repeating: "_", count: 60) + "player_id"
         for members in [
@@ -30,7 +30,7 @@ struct MisspeltMemberTests {
         #expect(MisspeltMember.all(in: Array("no JSON".utf8)).isEmpty)
     }
 
-    @Test("the dead letter for a missing member names the similar member and suggests the right name")
+    @Test("if a member is missing, the dead letter quotes the similar member name and suggests the right name")
     func hint() {
         let record = #"{"submission_id":"s","playerId":"p","bundle_id":"b","receipt_data":"MIIB"}"#
         guard case .deadLetter(let letter) = SubmissionDecoder().decode(Array(record.utf8), signatureHeaders: []) else {

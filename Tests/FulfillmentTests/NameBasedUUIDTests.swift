@@ -26,7 +26,7 @@ struct NameBasedUUIDTests {
     }
 
     @Test(
-        "the UUID is the hash of the namespace and of the parts, each part with its length",
+        "a name-based UUID is the hash of the namespace and of the parts, each part with its length",
         arguments: [
             [], [""], ["a"], ["a", "b"], ["transaction event", "receipt.granted", "1000", "1"], ["漢", "é", "😀"],
             [String(repeating: "x", count: 70_000)],
@@ -42,7 +42,7 @@ struct NameBasedUUIDTests {
         #expect(id == NameBasedUUID("transaction event", "receipt.granted", "1000", "1"))
     }
 
-    @Test("a UUID is lower-case text of 36 characters with version 5 and the RFC's variant")
+    @Test("a name-based UUID is lower-case text of 36 characters with version 5 and the RFC's variant")
     func marks() {
         for number in 0..<500 {
             let text = NameBasedUUID("part", String(number)).description
@@ -55,7 +55,7 @@ struct NameBasedUUIDTests {
         }
     }
 
-    @Test("lists of parts that differ only in where the text is cut give different UUIDs")
+    @Test("if two lists of parts differ only in where the text is cut, their name-based UUIDs differ")
     func noConcatenation() {
         let lists: [[String]] = [
             [], [""], ["", ""], ["ab"], ["a", "b"], ["ab", ""], ["", "ab"], ["a", "", "b"], ["abc"], ["ab", "c"],
@@ -64,7 +64,7 @@ struct NameBasedUUIDTests {
         #expect(Set(lists.map { NameBasedUUID($0.map { Array($0.utf8) }) }).count == lists.count)
     }
 
-    @Test("the parser reads a UUID's text in upper or lower case, and refuses other text")
+    @Test("the UUID parser reads a UUID's text in upper or lower case, and refuses other text")
     func text() {
         for number in 0..<200 {
             let id = NameBasedUUID("part", String(number))

@@ -15,14 +15,15 @@ struct NotificationHistoryTests {
             now: Self.now, lease: 1)
     }
 
-    @Test("the first read starts the set number of days back, but no earlier than a day after Apple's oldest day")
+    @Test(
+        "the first read of notification history starts the set number of days back, at most 179, or 29 in the sandbox")
     func first() {
         #expect(place().start(days: 30) == Self.now.adding(milliseconds: -30 * Self.day))
         #expect(place().start(days: 180) == Self.now.adding(milliseconds: -179 * Self.day))
         #expect(place(.sandbox).start(days: 180) == Self.now.adding(milliseconds: -29 * Self.day))
     }
 
-    @Test("a later read starts an hour before the last read's end, but no earlier than a day after Apple's oldest day")
+    @Test("a later read of notification history starts an hour before the last read's end, and at most 179 days back")
     func next() {
         let taken = Self.now.adding(milliseconds: -10 * Self.hour)
         #expect(place(takenUntil: taken).start(days: 1) == taken.adding(milliseconds: -Self.hour))
@@ -30,7 +31,7 @@ struct NotificationHistoryTests {
         #expect(place(takenUntil: long).start(days: 1) == Self.now.adding(milliseconds: -179 * Self.day))
     }
 
-    @Test("consecutive read windows of six hours reach the present without a gap")
+    @Test("reads of Apple's notification history, each of at most six hours, reach the present without a gap")
     func windows() throws {
         let place = place()
         var from = Self.now.adding(milliseconds: -15 * Self.hour)
@@ -43,7 +44,7 @@ struct NotificationHistoryTests {
         #expect(lengths == [6, 6, 3] && from == Self.now)
     }
 
-    @Test("while windows have few notifications, the next window doubles, up to a week")
+    @Test("while Apple's notification history is sparse, receiptd doubles the time that one read covers, up to a week")
     func sparse() throws {
         let start = Self.now.adding(milliseconds: -60 * Self.day)
         let lengths = try (0..<7).map { sparse in

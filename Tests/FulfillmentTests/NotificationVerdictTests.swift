@@ -59,7 +59,7 @@ struct NotificationVerdictTests {
         #expect(notice.originals == ["1000"] && notice.refund == nil && notice.request == nil)
     }
 
-    @Test("an announced consumable has no subscription fact, and a first period is not a renewal")
+    @Test("an announced consumable gives no subscription fact, and a subscription's first period is not a renewal")
     func firstPurchases() throws {
         let consumable = try #require(
             taken(notification("ONE_TIME_CHARGE", nil, .told(told("3000", original: nil, kind: .consumable)))))
@@ -68,7 +68,7 @@ struct NotificationVerdictTests {
         #expect(first.purchase?.isRenewal == false && first.fact?.state == .active)
     }
 
-    @Test("if the app follows renewals without Apple's API, a state notification announces a running renewal period")
+    @Test("if an app follows renewals without Apple's API, a change of renewal status announces the running period")
     func periodOfState() throws {
         func announces(_ told: NotifiedTransaction, _ change: (inout AppPolicy) -> Void = { _ in }) throws -> Bool {
             var app = AppPolicy(bundleID: Sample.bundle)
@@ -110,7 +110,7 @@ struct NotificationVerdictTests {
         #expect(taken(notification("EXPIRED", nil, .told(told())))?.isUnconcerned == true)
     }
 
-    @Test("a refund of an ended period gives no fact about the subscription; a revocation gives a fact")
+    @Test("a REFUND of an ended period gives no fact about the subscription; a REVOKE of the period gives a fact")
     func refundedPeriod() throws {
         let over = told(expiresAt: Sample.recordTime, revokedAt: Sample.recordTime)
         let refund = try #require(
@@ -154,14 +154,14 @@ struct NotificationVerdictTests {
         #expect(notice.refund == nil)
     }
 
-    @Test("a revocation date in a notification that is no refund counts as a refund")
+    @Test("if another notification than REFUND has a revocation date, receiptd treats the notification as a refund")
     func shown() throws {
         let notice = try #require(
             taken(notification("EXPIRED", nil, .told(told(revokedAt: Sample.recordTime)), renewal: renewal())))
         #expect(notice.refund?.id == nil && notice.refund?.change == .revoked(.refund, at: Sample.recordTime))
     }
 
-    @Test("a consumption request names its transaction and reason, and has an answer due within twelve hours")
+    @Test("a CONSUMPTION_REQUEST names its transaction and reason, and receiptd must answer it within twelve hours")
     func request() throws {
         var asked = notification("CONSUMPTION_REQUEST", nil, .told(told("3000", original: nil, kind: .consumable)))
         asked.consumptionRequestReason = "LEGAL"
@@ -186,9 +186,11 @@ struct NotificationVerdictTests {
     }
 }
 
-@Suite("Parts of a refund")
+@Suite("Partial refunds of a grant")
 struct RefundedPartTests {
-    @Test("a larger refunded part is published with its revoked units; an equal or smaller part changes nothing")
+    @Test(
+        "if Apple refunds a larger part, receiptd publishes the revoked units; an equal or smaller part changes nothing"
+    )
     func growing() throws {
         var view = RefundView(grants: ["1000": RefundTests.grant()])
         func refund(_ part: Int32?, _ id: Identifier, after seconds: Int64) -> RefundEffect {

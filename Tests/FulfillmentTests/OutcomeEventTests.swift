@@ -65,7 +65,7 @@ struct OutcomeEventTests {
     ]
 
     @Test(
-        "a binding_mismatch event says if the token is missing, not on the purchase, different or another player's",
+        "a binding_mismatch event says that the token is missing, not on the purchase, different or another player's",
         arguments: mismatches)
     func mismatch(submitted: String?, told: String?, use: AccountTokenUse, isJudged: Bool, code: String) throws {
         var purchase = Sample.purchase()
@@ -142,7 +142,7 @@ struct OutcomeEventTests {
                 + #""transactions":[],"transactions_total":0}"#)
     }
 
-    @Test("the answer to a malformed submission has the readable members of the sender")
+    @Test("the event that rejects a malformed submission has those members of the sender that are readable")
     func malformed() {
         let sender = DeadLetter.Sender(submissionID: "s", playerID: "p", bundleID: nil, orderID: nil)
         let event = OutcomeEvent.malformed(sender, position: Sample.position())
@@ -177,7 +177,7 @@ struct OutcomeEventTests {
     }
 
     @Test(
-        "the event id of an answer varies by kind, submission and record, of a grant by kind, transaction and revision")
+        "an answer's event id depends on kind, submission and record; a grant's on kind, transaction and revision")
     func ids() {
         let identity = Sample.decision(.each([])).identity
         let position = Sample.position()

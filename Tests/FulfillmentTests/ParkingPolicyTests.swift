@@ -28,7 +28,7 @@ struct ParkingPolicyTests {
         #expect(step(rest) == .park(.appleTrouble, dueAfterSeconds: 60))
     }
 
-    @Test("if memory has no room, a retrying submission is parked immediately, in an outage and otherwise")
+    @Test("if memory has no room, a submission that must wait is parked immediately, during an outage or not")
     func noRoom() {
         #expect(step(trouble, .init(hasRoom: false)) == .park(.appleTrouble, dueAfterSeconds: 0.5))
         let out = ParkingPolicy.Circumstances(isAppleOut: true, hasRoom: false)
@@ -57,7 +57,7 @@ struct ParkingPolicyTests {
         #expect(due(afterSeconds: 100_000, parkings: 30) == .park(.appleTrouble, dueAfterSeconds: 21_600))
     }
 
-    @Test("during an outage, a submission with enough failures of its own is parked after its waiting time ends")
+    @Test("a submission that failed three times while Apple was up is parked after its waiting time, even in an outage")
     func failedByItself() {
         let out = ParkingPolicy.Circumstances(isAppleOut: true)
         var history = WaitingHistory(failures: 5)
@@ -89,7 +89,8 @@ struct ParkingPolicyTests {
         #expect(history.failures == 0)
     }
 
-    @Test("a submission in doubt is parked for a long delay, and waits in memory for a short delay if memory has room")
+    @Test(
+        "after a doubtful answer, a submission is parked, or waits in memory if the delay is short and there is room")
     func doubts() {
         #expect(step(.doubtful(.noPurchase)) == .park(.doubt, dueAfterSeconds: 300))
         var short = policy
@@ -157,7 +158,7 @@ struct ParkingPolicyTests {
         #expect(due == .park(.appleTrouble, dueAfterSeconds: 36))
     }
 
-    @Test("with all delays set to zero, a submission still waits for the minimum delay")
+    @Test("if all retry delays are set to 0 s, a submission still waits for the minimum delay")
     func noDelay() {
         let none = ParkingPolicy(
             retry: RetryDelay(initialSeconds: 0, maximumSeconds: 0, doubtSeconds: 0), parkAfterSeconds: 0)
@@ -168,7 +169,8 @@ struct ParkingPolicyTests {
                 == .park(.appleTrouble, dueAfterSeconds: ParkingPolicy.minimumDelay))
     }
 
-    @Test("the waiting history counts doubts and failures separately, and keeps the time of the first failure")
+    @Test(
+        "a submission's waiting history counts doubts and failures separately, and keeps the time of the first failure")
     func history() {
         var history = WaitingHistory()
         history.note(trouble, now: now)

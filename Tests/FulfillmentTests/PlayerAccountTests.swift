@@ -51,7 +51,7 @@ struct PlayerAccountTests {
         #expect(reason(Self.key, value) == .malformedMessage)
     }
 
-    @Test("if signing keys are set, a record with a value needs a valid signature; a record with a null value does not")
+    @Test("if signing keys are set, an account record needs a valid signature, unless the record's value is null")
     func signed() throws {
         let value = #"{"player_id":"p"}"#
         let header = try #require(

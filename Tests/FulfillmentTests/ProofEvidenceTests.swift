@@ -19,7 +19,7 @@ struct ProofEvidenceTests {
         return proof.sufficientEvidence(for: app, now: Sample.recordTime) != nil
     }
 
-    @Test("a proven receipt is sufficient evidence under local verification, and not under Apple's verification")
+    @Test("a proven receipt is sufficient evidence under `verification: local`, but not under `verification: apple`")
     func local() {
         var content = Sample.content(purchases: [Sample.purchase("2", after: 1), Sample.purchase("1")])
         content.appAppleID = 7
@@ -82,7 +82,8 @@ struct ProofEvidenceTests {
         #expect(id.rememberedEvidence(told, after: .whole(.foreignApp, [purchase]), of: app) == nil)
     }
 
-    @Test("a proven receipt recalls a stored answer only with the same purchases and without extra facts in the answer")
+    @Test(
+        "the ledger need not keep Apple's answer if a proven receipt itself has all purchases and facts of the answer")
     func recalledByItself() {
         let one = receipt(Sample.content(purchases: [Sample.purchase("1")]))
         let both = receipt(Sample.content(purchases: [Sample.purchase("1"), Sample.purchase("2", after: 1)]))
@@ -139,7 +140,9 @@ struct ProofEvidenceTests {
         #expect(!isEnough(proof))
     }
 
-    @Test("a proven receipt recalls stored evidence, unless the receipt is renewable, incomplete, empty or too long")
+    @Test(
+        "the ledger alone decides only a proven receipt that is complete, neither empty nor too long, and not renewable"
+    )
     func recall() {
         #expect(receipt(Sample.content()).recallableEvidence?.purchases == [Sample.purchase()])
         var renewable = Sample.content()

@@ -84,7 +84,7 @@ struct ProofShapeTests {
     ]
 
     @Test(
-        "the answer to a record with a wrong field has the fault's code and the dead letter's detail",
+        "if a field of a submission is wrong, the rejection event has the fault's code and the dead letter's detail",
         arguments: faults)
     func fault(members: String, code: String) throws {
         guard case .deadLetter(let letter) = decoded(members) else {

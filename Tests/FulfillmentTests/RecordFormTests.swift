@@ -1,7 +1,7 @@
 import Fulfillment
 import Testing
 
-@Suite("A record on the wrong topic")
+@Suite("Records on the wrong topic")
 struct RecordFormTests {
     private static let records: [(form: RecordForm, value: String)] = [
         (.submission, #"{"submission_id":"s","player_id":"p","bundle_id":"b","receipt_data":"MIIB"}"#),
@@ -58,7 +58,7 @@ struct RecordFormTests {
         }
     }
 
-    @Test("a malformed record with its own topic's form, or with no known form, gets no hint of another topic")
+    @Test("if a malformed record has its own topic's form or no known form, its dead letter names no other topic")
     func ownTopic() throws {
         for (topic, value) in [
             (RecordForm.submission, #"{"submission_id":"s"}"#), (.account, #"{"player_id":7}"#),

@@ -73,7 +73,9 @@ struct RecordTimeTests {
         #expect(verdict(at: Sample.recordTime, announced: terms) == Self.over)
     }
 
-    @Test("for a record without timestamp, the judge asks about grace if the period ended 3 days ago, not 93 days ago")
+    @Test(
+        "for a record without timestamp, the judge asks about grace if the period ended 3 days ago, but not 93 days ago"
+    )
     func grace() {
         var app = Sample.app([Product(id: Sample.product, kind: .autoRenewableSubscription)])
         app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")

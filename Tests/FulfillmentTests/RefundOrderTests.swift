@@ -88,7 +88,7 @@ struct RefundOrderTests {
     }
 
     @Test(
-        "in any order of delivery, the last signed notification decides the end state, even if earlier refunds are lost"
+        "in any order, the refund notification signed last decides the grant's state, even if earlier refunds are lost"
     )
     func newestWord() {
         var played = 0
@@ -110,7 +110,7 @@ struct RefundOrderTests {
         #expect(played > 1000)
     }
 
-    @Test("if notifications are lost, the end state depends on the delivered notifications, not on their order")
+    @Test("if refund notifications are lost, the grant's state depends on which ones arrive, but not on their order")
     func anyOrder() {
         for story in Self.stories(4) {
             for came in Self.deliveries(story) {
@@ -120,7 +120,8 @@ struct RefundOrderTests {
         }
     }
 
-    @Test("old refunds that Apple's answers show again, before or after their reversals, do not change the end state")
+    @Test(
+        "old refunds that Apple's answers show again, before or after their reversals, do not change the grant's state")
     func shownAgain() {
         var random = SeededRandom(seed: 38)
         for story in Self.stories(6).shuffled(using: &random).prefix(500) {

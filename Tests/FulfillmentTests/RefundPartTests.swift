@@ -45,7 +45,7 @@ struct RefundPartTests {
         #expect(twice.effects.last == "reinstated" && twice.units == 0)
     }
 
-    @Test("the share that a reversal still shows as refunded stays revoked")
+    @Test("if a reversal still shows a share of the purchase as refunded, this share stays revoked")
     func shownRest() {
         let parts = [Self.part(33_333, 1, signed: 1), Self.part(66_667, 2, signed: 2), Self.part(nil, 3, signed: 3)]
         #expect(settle(parts[0], parts[1], parts[2], Self.reversal(4, leaving: (33_333, 1))).units == 1)
@@ -54,7 +54,8 @@ struct RefundPartTests {
         #expect(settle(parts[0], parts[1], Self.reversal(4, leaving: (66_667, 2))).units == 1)
     }
 
-    @Test("a reversal about an upgraded period leaves the share that Apple names, but an upgrade alone is no refund")
+    @Test(
+        "after the reversal for an upgraded period, the share that Apple names stays revoked; an upgrade is no refund")
     func upgradedPeriod() {
         var told = RefundTests.told(milliPercent: 33_333, revokedAt: Self.at(1))
         told.purchase.isUpgraded = true
@@ -80,7 +81,7 @@ struct RefundPartTests {
     }
 
     @Test(
-        "a larger refund of the same date counts, whether a newer or older notification or an answer shows the refund")
+        "a larger refund of the same date counts, in a newer or an older notification, and in an answer from Apple")
     func largerPartOfOneDate() {
         let first = Self.part(33_333, 1, signed: 5)
         for second in [
@@ -93,7 +94,7 @@ struct RefundPartTests {
         #expect(settle(first, Self.reversal(6), Self.part(66_667, 1, signed: nil)).units == 0)
     }
 
-    @Test("a smaller total that Apple signed later revokes nothing, but implies a reversal of the larger part")
+    @Test("a smaller refund total that Apple signed later revokes nothing, but shows that the larger part was reversed")
     func smallerLater() {
         let (larger, smaller) = (Self.part(66_667, 1, signed: 1), Self.part(33_333, 3, signed: 3))
         let reversed = settle(larger, smaller, Self.reversal(4))
@@ -105,7 +106,7 @@ struct RefundPartTests {
         #expect(once.effects.last == "revoked" && once.units == 1)
     }
 
-    @Test("a part that a reversal shows as still refunded is revoked, even if the part's refund arrives late or never")
+    @Test("if a reversal shows a part as still refunded, the part is revoked, even if its refund arrives late or never")
     func leftByReversal() {
         let (part, whole) = (Self.part(66_667, 1, signed: 1), Self.part(nil, 2, signed: 2))
         let reversal = Self.reversal(3, leaving: (66_667, 1))
@@ -116,7 +117,7 @@ struct RefundPartTests {
         #expect(settle(Self.reversal(3, leaving: (100_000, 1))).effects == ["remembered"])
     }
 
-    @Test("after two reversals, a late notification of the second refund revokes nothing, and a third refund revokes")
+    @Test("after two reversals, a late notification of the second refund revokes nothing; a third refund revokes again")
     func secondToldLate() {
         let (first, second) = (Self.part(nil, 0, signed: 0), Self.part(nil, 3, signed: 9))
         let told = settle(first, Self.reversal(2), Self.reversal(5), second)

@@ -4,7 +4,9 @@ import Testing
 @testable import Fulfillment
 
 extension RefundTests {
-    @Test("a refund that arrives after its reversal revokes nothing, and a refund of a later date revokes the grant")
+    @Test(
+        "if a refund arrives after its reversal, the refund revokes nothing; a refund of a later date revokes the grant"
+    )
     func retriedAfterReversal() {
         var view = RefundView(grants: ["1000": Self.grant()])
         #expect(settle(Self.notice(.reversed, id: "n-2", after: 5), in: &view) == .remembered)
@@ -17,7 +19,7 @@ extension RefundTests {
         #expect(view.grants["1000"]?.revokedAt == second)
     }
 
-    @Test("after a reversal, a newer refund notification revokes the grant again; a refund only in an answer does not")
+    @Test("after a reversal, a newer refund notification revokes the grant again; a refund shown in an answer does not")
     func anotherAfterReversal() {
         var view = RefundView(grants: ["1000": Self.grant()])
         #expect(settle(Self.notice(after: 1), in: &view).name == "revoked")
@@ -32,7 +34,7 @@ extension RefundTests {
         #expect(view.grants["1000"]?.revision == 4)
     }
 
-    @Test("if an answer first shows a refund and a reversal follows, later notifications of the refund revoke nothing")
+    @Test("if Apple's answer shows a refund that is then reversed, later notifications of this refund revoke nothing")
     func shownBeforeReversal() {
         var view = RefundView(grants: ["1000": Self.grant()])
         let shown = RefundNotice(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Refunds")
+@Suite("Refunds of granted purchases")
 struct RefundTests {
     static let day = Sample.recordTime
     static let refundedAt = day.adding(milliseconds: -1000)
@@ -117,14 +117,14 @@ struct RefundTests {
         #expect(event.text.contains(facts) && event.text.contains(#""payload":{"gold":100}"#))
     }
 
-    @Test("a refund without a revocation date has the signing time of its notification")
+    @Test("if a refund notification has no revocation date, receiptd takes the notification's signing time")
     func time() {
         let undated = Self.notification("REFUND", .told(Self.told(revokedAt: nil)))
         #expect(Self.refund(undated)?.change == .revoked(.refund, at: Self.day))
     }
 
     @Test(
-        "a refund without transaction, of another app or environment, or without Apple's app id is a dead letter"
+        "a REFUND without a transaction, of another app or environment, or without Apple's app id is a dead letter"
     )
     func deadLetters() {
         let wrong: [StoreNotification] = [
@@ -189,7 +189,7 @@ struct RefundTests {
         #expect(event.member("purchased_at")?.string == Sample.purchaseTime.rfc3339)
     }
 
-    @Test("a repeated, older or ineffective notification makes no event")
+    @Test("a refund notification that is repeated, older or without effect makes no event")
     func nothingNew() {
         var view = RefundView(grants: ["1000": Self.grant()])
         #expect(settle(Self.notice(after: 5), in: &view).name == "revoked")
@@ -246,7 +246,7 @@ struct RefundTests {
     }
 }
 
-@Suite("A refund before the grant")
+@Suite("Purchases that Apple refunded before the grant")
 struct RefundedPurchaseTests {
     private func view(_ transaction: StoreTransactionID = "1000", at time: Timestamp = Sample.recordTime) -> LedgerView
     {
@@ -262,7 +262,7 @@ struct RefundedPurchaseTests {
         return Sample.decision(.each([judged])).settle(in: &view).answer?.reason
     }
 
-    @Test("a refunded purchase is rejected as cancelled, before other holds and rejections but after binding_mismatch")
+    @Test("a refunded purchase is rejected as cancelled, even if it breaks another rule, except for binding_mismatch")
     func cancelled() {
         let purchase = Sample.purchase()
         #expect(reason(Sample.judged(purchase), in: view()) == .cancelled)
@@ -272,7 +272,7 @@ struct RefundedPurchaseTests {
         #expect(reason(Sample.judged(Sample.purchase("1001")), in: view()) == nil)
     }
 
-    @Test("after a revocation, the granted submission gets the grant event again; a later submission is rejected")
+    @Test("after a revocation, a repeat of the granted submission gets the grant event; a new submission is rejected")
     func revokedGrant() throws {
         var view = LedgerView()
         let purchase = Sample.purchase()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("The cause of a refusal")
+@Suite("The causes that rejection events name")
 struct RefusalCauseTests {
     private func told(_ decision: PendingDecision) -> (code: String?, sentence: String?) {
         var view = LedgerView()
@@ -11,7 +11,7 @@ struct RefusalCauseTests {
         return (answer?.member("detail_code")?.string, answer?.member("detail")?.string)
     }
 
-    @Test("the cause of Apple's rejection of a receipt names status 21002 or 21003")
+    @Test("if Apple rejects a receipt, the cause of the rejection names Apple's status 21002 or 21003")
     func refusedByApple() {
         let malformed = told(Sample.decision(.whole(.malformedReceipt, [])))
         #expect(malformed.code == "apple_cannot_read")

@@ -29,17 +29,18 @@ struct RetryDelayTests {
         }
     }
 
-    @Test("a maximum below the initial delay caps the first delay")
+    @Test("if the maximum retry delay is below the initial delay, the maximum caps the first delay")
     func maximumWins() {
         #expect(RetryDelay(initialSeconds: 5, maximumSeconds: 2).afterTrouble(failures: 1, jitter: 0.5) == 1)
     }
 
-    @Test("an initial delay of zero stays zero after many failures")
+    @Test("an initial retry delay of 0 s stays 0 s after many failures")
     func zero() {
         #expect(RetryDelay(initialSeconds: 0, maximumSeconds: 0).afterTrouble(failures: 50, jitter: 0.9) == 0)
     }
 
-    @Test("the doubt time is split evenly between three tries; the default delays are 0.5, 300 and 600 seconds")
+    @Test(
+        "three tries after a doubtful answer split the doubt time evenly; default delays are 0.5, 300 and 600 seconds")
     func doubt() {
         #expect(delay.inDoubt * Double(Judge.triesInDoubt - 1) == 600)
         #expect(RetryDelay() == RetryDelay(initialSeconds: 0.5, maximumSeconds: 300, doubtSeconds: 600))

@@ -37,7 +37,7 @@ struct ReversedRefundTests {
             transaction: RefundTests.told(transaction, original: "1000", kind: kind, revokedAt: time))
     }
 
-    @Test("a restored copy that shows a refund from before the reversal revokes nothing")
+    @Test("if a restored copy shows a refund that is older than the reversal, the refund revokes nothing")
     func restoredCopy() {
         var view = view()
         let effect = settle(refund(), in: &view)

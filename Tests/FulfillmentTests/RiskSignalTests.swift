@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Risk signals")
+@Suite("The risk signals of an event")
 struct RiskSignalTests {
     private func decision(
         _ id: StoreTransactionID, player: PlayerID, device: Identifier? = "phone", hasRisk: Bool = true,
@@ -45,7 +45,7 @@ struct RiskSignalTests {
         #expect(view.grants.count == 5 && view.holds.count == 1)
     }
 
-    @Test("small_purchases counts per player and UTC day; without thresholds, an event has no signal")
+    @Test("small_purchases counts per player and UTC day; without thresholds, an event has no risk signal")
     func days() {
         var view = LedgerView()
         #expect(risk(decision("1", player: "a", device: nil), in: &view).isEmpty)
@@ -54,7 +54,8 @@ struct RiskSignalTests {
         #expect(risk(decision("4", player: "a", device: nil), in: &view) == ["small_purchases"])
     }
 
-    @Test("many_accounts counts a player's Apple accounts; a held purchase's account counts only for the held purchase")
+    @Test(
+        "many_accounts counts a player's Apple accounts; the account of a held purchase counts only for this purchase")
     func accounts() {
         var view = LedgerView()
         let day: Int64 = 86_400_000

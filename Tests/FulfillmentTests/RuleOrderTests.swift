@@ -25,7 +25,7 @@ struct RuleOrderTests {
     /// for Apple: PartialOutageTests of EndToEndTests covers this reason.
     static let reasonsWithCases = Reason.allCases.filter { $0 != .tooManyWaiting }
 
-    @Test("every reason except too_many_waiting occurs in a case of the seeds", arguments: reasonsWithCases)
+    @Test("every reason except too_many_waiting occurs in a sample case of seeds/cases", arguments: reasonsWithCases)
     func cases(reason: Reason) throws {
         let cases = Self.root.appending(path: "seeds/cases")
         let names = try FileManager.default.contentsOfDirectory(atPath: cases.path)
@@ -43,7 +43,7 @@ struct RuleOrderTests {
         #expect(documented.count == Reason.allCases.count)
     }
 
-    @Test("the faults of the judge's tests are in the order of the purchase rules")
+    @Test("the judge's tests list the faults of a purchase in the order of the purchase rules")
     func purchases() {
         let faults = JudgePurchaseTests.faults.map(\.verdict).map { verdict -> Reason? in
             switch verdict {
@@ -118,7 +118,8 @@ struct RuleOrderTests {
         }
     }
 
-    @Test("a reason of ownership precedes every reason of the judge", arguments: Rule.ofOwnership)
+    @Test(
+        "a reason about the purchase's owner overrides every reason that the judge gives", arguments: Rule.ofOwnership)
     func ownership(reason: Reason) {
         var view = LedgerView()
         let isOwn = reason == .alreadyGranted

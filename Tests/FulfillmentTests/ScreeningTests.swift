@@ -5,7 +5,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Screening, before the worker asks Apple")
+@Suite("The checks of screening, before the worker asks Apple")
 struct ScreeningTests {
     private let receipt = Submission.Proof.receipt("MIIB")
     private let jws = Submission.Proof.signedTransaction("a.b.c")
@@ -62,7 +62,9 @@ struct ScreeningTests {
                 == .rejected(Refusal(.malformedReceipt, .notBase64), proof: nil))
     }
 
-    @Test("with `local_refusals: ask`, Apple checks a malformed or forged receipt, but no JWS, junk or foreign receipt")
+    @Test(
+        "under `local_refusals: ask`, Apple checks malformed and forged receipts, but not junk, JWS or foreign receipts"
+    )
     func askingFirst() {
         var app = Sample.app()
         app.announcements.asksBeforeRefusing = true
@@ -89,7 +91,7 @@ struct ScreeningTests {
         #expect(reason(foreign, .forged, app: app) == .foreignApp)
     }
 
-    @Test("only a receipt rejected as malformed_receipt or unauthentic_receipt can be disputed, never a JWS")
+    @Test("Apple may overrule only a local malformed_receipt or unauthentic_receipt, and never the rejection of a JWS")
     func disputable() {
         func proof(_ proof: Submission.Proof, _ reason: Reason) -> ParsedProof? {
             Screening.disputable(Sample.submission(proof: proof), refusedFor: reason)
@@ -138,7 +140,7 @@ struct ScreeningTests {
     ]
 
     @Test(
-        "a different, nonzero Apple app id makes a proof foreign in Production only",
+        "a proof with another nonzero Apple app id is foreign in Production, but not in the sandbox",
         arguments: appIDs)
     func appID(ours: Int64?, told: Int64?, environment: StoreEnvironment?, isForeign: Bool) {
         var app = Sample.app()
@@ -162,7 +164,7 @@ struct ScreeningTests {
         #expect(reason(Sample.content(environment: nil), .proven, app: app) == nil)
     }
 
-    @Test("a bare transaction id is blocked until the app has API credentials")
+    @Test("a submission with a bare transaction id is blocked until the app has API credentials")
     func transactionID() {
         let proof = ParsedProof(digest: Digest256(hashing: Array("1000".utf8)), material: .transactionID("1000"))
         #expect(screen(.transactionID("1000"), as: .malformed) == .blocked(.noServerAPI, proof))
@@ -172,7 +174,7 @@ struct ScreeningTests {
     }
 
     @Test(
-        "a proven transaction is sufficient evidence without API credentials, under local verification, or for an hour"
+        "a proven transaction is sufficient evidence if the app has no API or verifies locally, otherwise for an hour"
     )
     func freshness() {
         var app = Sample.app()

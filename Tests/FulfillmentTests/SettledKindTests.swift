@@ -15,7 +15,7 @@ struct SettledKindTests {
         return app.settledKind(of: purchase)
     }
 
-    @Test("Apple's signed type precedes the catalog's kind, and an unknown type leaves the catalog's kind in force")
+    @Test("Apple's signed type overrides the catalog's kind; an unknown type leaves the catalog's kind in force")
     func signed() {
         for catalog in [ProductKind.consumable, .nonConsumable, nil] {
             let signed = kind(Sample.purchase(), catalog: catalog) { $0.type = .known(.nonConsumable) }

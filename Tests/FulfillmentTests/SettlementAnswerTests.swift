@@ -16,7 +16,7 @@ struct SettlementAnswerTests {
         Sample.judged(Sample.purchase(id, after: milliseconds), .consumable, verdict)
     }
 
-    @Test("every granted transaction gets an event, in order of time and id, which lists the event's transaction first")
+    @Test("a submission's grant events are ordered by time and id, and each event lists its own transaction first")
     func grantedOrder() {
         let receipt = Sample.receipt([
             Sample.purchase("9"), Sample.purchase("10"), Sample.purchase("8", after: 1),
@@ -33,7 +33,7 @@ struct SettlementAnswerTests {
         #expect(settlement.events[2].listed == ["9 granted -", "7 granted -", "10 granted -", "8 granted -"])
     }
 
-    @Test("a submission's events for earlier grants and new grants are in the order of purchase")
+    @Test("a submission's events for earlier and for new grants come in the order of the purchases")
     func reissuedOrder() {
         var view = LedgerView()
         _ = Sample.decision(.each([judged("2", .grant(payload: nil), after: 2)])).settle(in: &view)
@@ -58,7 +58,7 @@ struct SettlementAnswerTests {
                 == ["3 held retired_product", "1 held before_cutover", "2 granted -", "4 rejected cancelled"])
     }
 
-    @Test("a held event lists the newest held transaction before a rejected transaction of the same reason")
+    @Test("a held event lists the held transaction before a rejected transaction, even if both have the same reason")
     func heldListsHeldFirst() {
         let settlement = settle([judged("1", .hold(.retiredProduct)), judged("2", .reject(.retiredProduct))])
         #expect(settlement.answer?.kind == .held)
@@ -91,7 +91,7 @@ struct SettlementAnswerTests {
         #expect(settlement.answer?.listed == ["1 already_granted already_granted", "2 rejected cancelled"])
     }
 
-    @Test("a submission rejected as a whole lists every transaction as rejected, with the submission's reason")
+    @Test("the event that rejects a whole submission lists every transaction as rejected, with the submission's reason")
     func whole() {
         var view = LedgerView()
         let purchases = [Sample.purchase("1"), Sample.purchase("2", after: 1)]

@@ -28,7 +28,7 @@ struct SettlementTests {
     }
 
     @Test(
-        "another player gets no further transaction of a granted original transaction, except a consumable",
+        "after a grant, no other player gets a transaction of the same original transaction, except a consumable",
         arguments: ProductKind.allCases)
     func originals(kind: ProductKind) {
         var view = LedgerView()
@@ -39,7 +39,7 @@ struct SettlementTests {
     }
 
     @Test(
-        "the same player gets a later transaction of a granted original transaction, except a non-consumable",
+        "after a grant, its player gets a later transaction of the same original, except a non-consumable",
         arguments: ProductKind.allCases)
     func nextPeriod(kind: ProductKind) {
         var view = LedgerView()
@@ -61,7 +61,7 @@ struct SettlementTests {
         #expect(settle([restored[2]], second, in: &view).answer?.reason == .alreadyGranted)
     }
 
-    @Test("a purchase of unknown kind belongs to the original's owner only with another original id or an expiry date")
+    @Test("a purchase of unknown kind has the original's owner only if it has another original id or an expiry date")
     func unknownKind() {
         var period = Sample.purchase()
         period.expiresAt = Sample.recordTime
@@ -92,7 +92,9 @@ struct SettlementTests {
         #expect(settle([Sample.judged(purchase)], in: &view).events == first.events)
     }
 
-    @Test("a grant without a stored event answers its player already_granted and another player owned_by_other_player")
+    @Test(
+        "if a grant has no stored event, its player is rejected as already_granted, another as owned_by_other_player"
+    )
     func importedGrant() {
         let imported = LedgerView.Grant(player: "player-1", submission: nil, isRevoked: false, event: nil)
         var view = LedgerView(grants: ["1000": imported])
@@ -106,7 +108,7 @@ struct SettlementTests {
         }
     }
 
-    @Test("a revoked grant answers its player cancelled and another player owned_by_other_player")
+    @Test("if a grant is revoked, its player is rejected as cancelled, and another player as owned_by_other_player")
     func revokedGrant() {
         var view = LedgerView()
         _ = settle([Sample.judged(Sample.purchase())], in: &view)
@@ -115,7 +117,7 @@ struct SettlementTests {
         #expect(settle([Sample.judged(Sample.purchase())], stranger, in: &view).answer?.reason == .ownedByOtherPlayer)
     }
 
-    @Test("a held transaction is claimed for its player and stays held, even if the rules now decide otherwise")
+    @Test("a held transaction stays held and claimed by its player, even if the rules now decide otherwise")
     func hold() {
         var view = LedgerView()
         let held = Sample.judged(Sample.purchase(), .consumable, .hold(.retiredProduct))
@@ -130,7 +132,7 @@ struct SettlementTests {
         #expect(settle([held], stranger, in: &view).answer?.reason == .ownedByOtherPlayer)
     }
 
-    @Test("a hold that an operator refused stays refused for its player, and another player can claim the transaction")
+    @Test("if an operator refuses a hold, its player is refused again, and another player can claim the transaction")
     func refusedHold() {
         var view = LedgerView()
         _ = settle([Sample.judged(Sample.purchase(), .consumable, .hold(.retiredProduct))], in: &view)

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("Refunds of announced purchases that other answers from Apple show")
+@Suite("Refunds of announced purchases, seen in Apple's answers")
 struct ShownRefundTests {
     private static let refundedAt = Sample.recordTime.adding(milliseconds: 60_000)
 
@@ -53,7 +53,7 @@ struct ShownRefundTests {
     }
 
     @Test(
-        "a refund that Apple's answer shows counts only for its own transaction, and only if newer than the known facts"
+        "a refund in Apple's answer counts only for its own transaction, and only if it is newer than the known facts"
     )
     func newer() throws {
         let (evidence, announcedAt) = (Self.evidence(quantity: 3), Sample.recordTime)
@@ -73,7 +73,8 @@ struct ShownRefundTests {
         #expect(evidence.refunded(by: upgraded, since: announcedAt) == nil)
     }
 
-    @Test("the worker confirms a shown refund with Apple; without the API, the worker believes the refund")
+    @Test(
+        "if an answer shows an announced purchase's refund, the worker asks Apple; without API it believes the refund")
     func asked() throws {
         let whole = try Self.leased(Self.shown())
         #expect(Self.judge(whole) == "asks")

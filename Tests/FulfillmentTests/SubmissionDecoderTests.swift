@@ -24,7 +24,7 @@ struct SubmissionDecoderTests {
                     proof: .receipt("MA==")))
     }
 
-    @Test("the decoder reads every known field and ignores an unknown field")
+    @Test("the submission decoder reads every known field and ignores an unknown field")
     func everyField() {
         let record = plain.with("product_id", #""gold.1""#).with("order_id", #""order-1""#)
             .with("app_account_token", "\"\(Sample.token.uppercased())\"").with("device_id", #""device-1""#)
@@ -39,7 +39,7 @@ struct SubmissionDecoderTests {
     }
 
     @Test(
-        "a required field that is missing or null makes a dead letter",
+        "a submission whose required field is missing or null is a dead letter",
         arguments: ["submission_id", "player_id", "bundle_id"])
     func required(field: String) {
         for record in [plain.with(field, nil), plain.with(field, "null")] {
@@ -49,7 +49,7 @@ struct SubmissionDecoderTests {
         }
     }
 
-    @Test("a field of the wrong type makes a dead letter", arguments: fields)
+    @Test("a submission with a field of the wrong type is a dead letter", arguments: fields)
     func wrongType(field: String) {
         for json in ["1", "1.5", "true", "false", "{}", "[]", #"["a"]"#, #"{"a":"b"}"#] {
             let letter = record(field, json).deadLetter
@@ -59,7 +59,7 @@ struct SubmissionDecoderTests {
     }
 
     @Test(
-        "an empty field or a field with NUL makes a dead letter, except currency and submitted_at, which are ignored",
+        "a submission with an empty field or NUL in a field is a dead letter, except in currency and submitted_at",
         arguments: fields)
     func emptyAndNUL(field: String) {
         let isLenient = field == "currency" || field == "submitted_at"
@@ -70,7 +70,7 @@ struct SubmissionDecoderTests {
         }
     }
 
-    @Test("null for an optional field counts as a missing field", arguments: fields.dropFirst(3))
+    @Test("in a submission, null for an optional field counts as a missing field", arguments: fields.dropFirst(3))
     func null(field: String) {
         let record = plain.adding(field, "null")
         if field == "receipt_data" {
@@ -80,7 +80,8 @@ struct SubmissionDecoderTests {
         }
     }
 
-    @Test("a known field that appears twice makes a dead letter, even with the same value", arguments: fields)
+    @Test(
+        "a submission that has a known field twice is a dead letter, even if both values are equal", arguments: fields)
     func duplicate(field: String) {
         let json = field == "app_account_token" ? "\"\(Sample.token)\"" : #""1""#
         let letter = record(field, json).adding(field, json).deadLetter
@@ -88,7 +89,8 @@ struct SubmissionDecoderTests {
     }
 
     @Test(
-        "an id of 128 scalars is accepted, and an id of 129 scalars is a dead letter, in any script", arguments: names)
+        "a submission's id of 128 scalars is accepted, and an id of 129 scalars makes a dead letter, in any script",
+        arguments: names)
     func nameLength(field: String) {
         for scalar in ["a", "é", "漢", "😀", "\u{301}", #"\u00e9"#, #"\ud83d\ude00"#] {
             let longest = record(field, "\"\(String(repeating: scalar, count: 128))\"")
@@ -136,7 +138,7 @@ struct SubmissionDecoderTests {
     }
 
     @Test(
-        "an app_account_token that is no UUID makes a dead letter",
+        "a submission whose app_account_token is no UUID is a dead letter",
         arguments: [
             "x", "6e3b2f500c1d4a5e9f70112233445566", "{6e3b2f50-0c1d-4a5e-9f70-112233445566}",
             "6e3b2f50-0c1d-4a5e-9f70-11223344556", "6e3b2f50-0c1d-4a5e-9f70-1122334455667",
@@ -148,7 +150,7 @@ struct SubmissionDecoderTests {
     }
 
     @Test(
-        "an ill-formed currency is ignored, and a well-formed currency is read in upper case",
+        "the submission decoder ignores an ill-formed currency, and reads a well-formed currency in upper case",
         arguments: [
             ("CNY", "CNY"), ("usd", "USD"), ("Eur", "EUR"), ("US", nil), ("USDT", nil), ("12$", nil), ("U D", nil),
             ("元", nil),
@@ -160,7 +162,7 @@ struct SubmissionDecoderTests {
     }
 
     @Test(
-        "an ill-formed submitted_at is ignored",
+        "the submission decoder ignores an ill-formed submitted_at",
         arguments: ["yesterday", "2026-11-20", "1795167000", "2026-02-30T00:00:00Z"])
     func submittedAt(text: String) {
         let submission = record("submitted_at", quoted(text)).submission

@@ -20,7 +20,8 @@ struct SubmissionSignatureTests {
             key: Array(key.utf8), value ?? record.bytes, signatureHeaders: headers)
     }
 
-    @Test("a v1 header with the HMAC of RFC 4231, test case 2, is accepted for its value and refused for another value")
+    @Test(
+        "the decoder accepts RFC 4231's test case 2 as a v1 signature header, and refuses the header for another value")
     func publishedCode() {
         let code = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         let signature = RecordSignature(keys: ["Jefe"], of: .submissions)
@@ -29,7 +30,8 @@ struct SubmissionSignatureTests {
         #expect(!signature.accepts(key: nil, value: value + [0], headers: [Array("v1=\(code)".utf8)]))
     }
 
-    @Test("a signer makes a v1 header with the first signing key, and a receiver that has the key accepts the header")
+    @Test(
+        "a signer makes a v1 signature header with its first key, and a receiver that has this key accepts the header")
     func signing() {
         let value = Array("what do ya want for nothing?".utf8)
         let signed = RecordSignature(keys: ["Jefe", "other"], of: .submissions).header(ofKey: [1], value: value)
@@ -39,7 +41,7 @@ struct SubmissionSignatureTests {
         #expect(RecordSignature(keys: [], of: .submissions).header(ofKey: [1], value: value) == nil)
     }
 
-    @Test("a v2 header has a known code for kind, key and value, and is refused for another kind or key")
+    @Test("a v2 signature header equals the known code, and is refused for another record kind or record key")
     func publishedCodeOfARecord() throws {
         let signature = RecordSignature(keys: ["Jefe"], of: .accounts)
         let key = Array("com.example.game/1a2b3c4d-0000-4000-8000-00000000abcd".utf8)
@@ -53,7 +55,7 @@ struct SubmissionSignatureTests {
         }
     }
 
-    @Test("a submission's v2 header is accepted under the signed record key, and refused under another record key")
+    @Test("a submission's v2 signature header is accepted under the record key that was signed, and under no other key")
     func submissionWithItsKey() {
         let value = Array("receiptd-v2\nreceipt-submissions\n8\nplayer-1".utf8) + record.bytes
         let signed = header("key", over: value, prefix: "v2=")
@@ -61,13 +63,13 @@ struct SubmissionSignatureTests {
         #expect(decode(["key"], [signed], key: "player-2").deadLetter?.reason == .badSignature)
     }
 
-    @Test("without signing keys, the decoder checks no signature")
+    @Test("if no signing keys are set, the submission decoder checks no signature")
     func noKeys() {
         #expect(decode([], []).submission != nil)
         #expect(decode([], [Array("v1=nonsense".utf8)]).submission != nil)
     }
 
-    @Test("the decoder accepts a signature with any configured key, and refuses a signature with a former key")
+    @Test("the submission decoder accepts a signature with any configured key, and refuses one with a former key")
     func rotation() {
         for key in ["old", "new", "鍵"] {
             #expect(decode(["old", "new", "鍵"], [header(key, over: record.bytes)]).submission != nil)
@@ -75,19 +77,19 @@ struct SubmissionSignatureTests {
         #expect(decode(["new"], [header("old", over: record.bytes)]).deadLetter?.reason == .badSignature)
     }
 
-    @Test("the decoder accepts a record with a valid signature header among several headers")
+    @Test("the submission decoder accepts a record with a valid signature header among several headers")
     func severalHeaders() {
         let valid = header("key", over: record.bytes)
         #expect(decode(["key"], [Array("v1=00".utf8), header("other", over: record.bytes), valid]).submission != nil)
     }
 
-    @Test("the decoder accepts upper-case hex digits in a signature")
+    @Test("the submission decoder accepts upper-case hex digits in a signature")
     func upperCaseHex() {
         let upper = header("key", over: record.bytes).map { (0x61...0x66).contains($0) ? $0 - 0x20 : $0 }
         #expect(decode(["key"], [upper]).submission != nil)
     }
 
-    @Test("a missing or wrong signature makes a dead letter without a sender")
+    @Test("a submission with a missing or wrong signature is a dead letter without a sender")
     func badSignatures() {
         let valid = header("key", over: record.bytes)
         var bent = valid
@@ -106,7 +108,7 @@ struct SubmissionSignatureTests {
         }
     }
 
-    @Test("the decoder checks the signature before the size and the content of the record")
+    @Test("the submission decoder checks the signature before the size and the content of the record")
     func checkedFirst() {
         #expect(decode(["key"], [], value: Array("not JSON".utf8)).deadLetter?.reason == .badSignature)
         let large = [UInt8](repeating: 0x20, count: 1_048_577)

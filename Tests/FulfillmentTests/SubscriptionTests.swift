@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-@Suite("A subscription")
+@Suite("The state and the checks of a subscription")
 struct SubscriptionTests {
     private static let bundle: BundleID = "com.example.game"
     private static let start = Timestamp(milliseconds: 1_795_176_000_000)
@@ -46,7 +46,7 @@ struct SubscriptionTests {
         #expect(subscription.hear(Self.fact(.revoked, period: 100, at: 151)) == .changed)
     }
 
-    @Test("a period-only fact changes nothing for a known period, and counts for a newer period")
+    @Test("a fact that describes only a period changes nothing about a known period, and counts for a newer period")
     func periodOnly() {
         var subscription = Subscription(Self.fact(.billingRetry, at: 101), player: "p")
         var shown = Self.fact(.active, at: 120)
@@ -58,7 +58,7 @@ struct SubscriptionTests {
         #expect(subscription.hear(Self.fact(.gracePeriod, period: 110, at: 111)) == .changed)
     }
 
-    @Test("the same facts in any order, with or without repetition, give the same subscription", arguments: 0..<200)
+    @Test("Apple's facts give the same subscription in any order, with or without repetition", arguments: 0..<200)
     func anyOrder(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var facts: [SubscriptionFact] = []
@@ -112,7 +112,7 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "a check is due five minutes after a subscription's end, then at growing intervals for 60 days or until expiry")
+        "receiptd checks a subscription 5 minutes after its end, then at growing intervals for 60 days or until expiry")
     func schedule() throws {
         let end = Self.start.adding(milliseconds: 100 * 60_000)
         var subscription = Subscription(Self.fact(.active, at: 1), player: "p")
@@ -143,7 +143,7 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "if a period begins over an hour off the known end, the check searches Apple's history from the known start",
+        "if a new period begins over an hour off the known end, a check reads Apple's history from the known start",
         arguments: [(100, false), (130, false), (161, true), (300, true), (39, true), (90, false)])
     func missed(began: Int64, isMissed: Bool) {
         let now = Self.start.adding(milliseconds: 400 * 60_000)
@@ -158,14 +158,16 @@ struct SubscriptionTests {
         }
     }
 
-    @Test("if receiptd does not grant late periods, the check still reads the history while a missed period may run")
+    @Test(
+        "if receiptd grants no late periods, a check still reads Apple's history while a missed period may be running")
     func missedAndRunning() {
         var subscription = Subscription(Self.fact(.active, at: 1), player: "p")
         _ = subscription.hear(Self.fact(.active, period: 300, at: 250, until: 500), .whileItRuns)
         #expect(subscription.check.historySince == Self.start)
     }
 
-    @Test("if the history was not read, the check repeats at growing intervals, a bounded number of times")
+    @Test(
+        "if a check could not read Apple's history, the check repeats at growing intervals, a bounded number of times")
     func unreadHistory() throws {
         var subscription = Subscription(Self.fact(.active, at: 1), player: "p")
         var hearing = subscription.hear(Self.fact(.expired, period: 300, at: 400, until: 400), .always)

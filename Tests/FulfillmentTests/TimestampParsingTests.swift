@@ -16,13 +16,13 @@ struct TimestampParsingTests {
         ("2024-02-29T00:00:00Z", 1_709_164_800_000), ("1969-12-31T23:59:59.999Z", -1),
     ]
 
-    @Test("the parser reads fractions, offsets, and letters of either case", arguments: readable)
+    @Test("the RFC 3339 parser reads fractions, offsets, and letters of either case", arguments: readable)
     func reads(text: String, milliseconds: Int64) {
         #expect(Timestamp(rfc3339: text) == Timestamp(milliseconds: milliseconds))
     }
 
     @Test(
-        "the parser refuses a text that is not RFC 3339",
+        "the RFC 3339 parser refuses a text that is not RFC 3339",
         arguments: [
             "", "2026", "2026-11-20", "2026-11-20T09:30", "2026-11-20T09:30Z", "2026-11-20T09:30:00",
             "20261120T093000Z",
@@ -49,7 +49,7 @@ struct TimestampParsingTests {
         }
     }
 
-    @Test("the parser reads a time with 100,000 fraction digits, and refuses 100,000 digits alone")
+    @Test("the RFC 3339 parser reads a time with 100,000 fraction digits, and refuses 100,000 digits alone")
     func endless() {
         let fraction = String(repeating: "9", count: 100_000)
         #expect(Timestamp(rfc3339: "2026-11-20T09:30:00.\(fraction)Z")?.milliseconds == 1_795_167_000_999)

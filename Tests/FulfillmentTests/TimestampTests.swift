@@ -5,7 +5,7 @@ import Testing
 @testable import Fulfillment
 @testable import NamesAndTimes
 
-@Suite("Timestamps")
+@Suite("Timestamps and their text")
 struct TimestampTests {
     private static let firstMillisecond: Int64 = -62_135_596_800_000
     private static let lastMillisecond: Int64 = 253_402_300_799_999
@@ -18,7 +18,8 @@ struct TimestampTests {
         return whole.dropLast() + "." + String(repeating: "0", count: 3 - fraction.count) + fraction + "Z"
     }
 
-    @Test("the formatter writes random times since 1600 as Foundation does", arguments: 0..<10 as Range<UInt64>)
+    @Test(
+        "the timestamp formatter writes random times since 1600 as Foundation does", arguments: 0..<10 as Range<UInt64>)
     func formatting(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<300 {
@@ -39,13 +40,15 @@ struct TimestampTests {
         (lastMillisecond, "9999-12-31T23:59:59.999Z"), (-62_104_147_200_000, "0001-12-31T00:00:00.000Z"),
     ]
 
-    @Test("the formatter writes known times, and the parser reads known times", arguments: known)
+    @Test(
+        "the timestamp formatter writes known times as known texts, and the parser reads the texts back",
+        arguments: known)
     func knownTimes(milliseconds: Int64, text: String) {
         #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
         #expect(Timestamp(rfc3339: text) == Timestamp(milliseconds: milliseconds))
     }
 
-    @Test("the formatter writes a time outside the years 0001 to 9999 as the nearest time inside")
+    @Test("the timestamp formatter writes a time outside the years 0001 to 9999 as the nearest time inside")
     func clamping() {
         for milliseconds in [Int64.min, Int64.min + 1, Self.firstMillisecond - 1] {
             #expect(Timestamp(milliseconds: milliseconds).rfc3339 == "0001-01-01T00:00:00.000Z")
@@ -57,7 +60,9 @@ struct TimestampTests {
         }
     }
 
-    @Test("every day of the calendar follows the day before it, and reads back as the same day")
+    @Test(
+        "in the years 1 to 9999, each date follows the date of the day before, and converts back to the same day number"
+    )
     func everyDay() {
         var previous = CivilDate(daysSinceEpoch: CivilDate.firstDay - 1)
         #expect(previous == CivilDate(year: 0, month: 12, day: 31))
@@ -74,14 +79,14 @@ struct TimestampTests {
     }
 
     @Test(
-        "a day begins at midnight UTC, before 1970 too",
+        "the day of a timestamp begins at midnight UTC, before 1970 too",
         arguments: [(0, 0), (86_399_999, 0), (86_400_000, 1), (-1, -1), (-86_400_000, -1), (-86_400_001, -2)]
             as [(Int64, Int32)])
     func days(milliseconds: Int64, day: Int32) {
         #expect(Timestamp(milliseconds: milliseconds).daysSinceEpoch == day)
     }
 
-    @Test("adding milliseconds saturates at the bounds of the integer")
+    @Test("adding milliseconds to a timestamp saturates at the bounds of the integer")
     func adding() {
         #expect(Timestamp(milliseconds: .max).adding(milliseconds: 1).milliseconds == .max)
         #expect(Timestamp(milliseconds: .min).adding(milliseconds: -1).milliseconds == .min)

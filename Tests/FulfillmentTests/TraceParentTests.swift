@@ -1,7 +1,7 @@
 import Fulfillment
 import Testing
 
-@Suite("traceparent")
+@Suite("The traceparent of a record")
 struct TraceParentTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let parent = "00f067aa0ba902b7"

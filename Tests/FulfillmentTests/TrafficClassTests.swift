@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Classes of traffic")
+@Suite("The traffic class of an answered submission")
 struct TrafficClassTests {
     private func event(_ reason: Reason, _ kind: OutcomeEvent.Kind = .rejected) -> OutcomeEvent {
         OutcomeEvent(
@@ -24,19 +24,19 @@ struct TrafficClassTests {
     ]
 
     @Test(
-        "a rejection's class follows from its reason and from whether a local check or a decision gave it",
+        "the traffic class of a rejection depends on its reason, and on whether screening alone gave the rejection",
         arguments: rejections)
     func rejected(reason: Reason, origin: AnswerOrigin, expected: TrafficClass) {
         #expect(TrafficClass([event(reason)], origin) == expected)
     }
 
-    @Test("an answer with a grant or a hold is genuine, even if the answer also has a rejection")
+    @Test("an answer with a grant or a hold counts as genuine traffic, even if the answer also has a rejection")
     func genuine() {
         #expect(TrafficClass([event(.unknownProduct, .held)], .decided) == .genuine)
         #expect(TrafficClass([event(.unknownProduct, .granted), event(.cancelled)], .decided) == .genuine)
     }
 
-    @Test("a recalled answer counts as repeated")
+    @Test("if a worker publishes an earlier answer again, the submission counts as repeated traffic")
     func recalled() {
         #expect(TrafficClass([event(.unknownProduct, .granted)], .recalled) == .repeated)
         #expect(TrafficClass([event(.foreignApp)], .recalled) == .repeated)

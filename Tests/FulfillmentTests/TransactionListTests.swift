@@ -18,7 +18,7 @@ struct TransactionListTests {
         return Sample.decision(.each(old + new)).settle(in: &view)
     }
 
-    @Test("an event lists at most 100 transactions: the event's own, then newly decided, then earlier decided")
+    @Test("an event lists at most 100 transactions: its own first, then those decided now, then those decided earlier")
     func bound() throws {
         let settlement = settlement(newly: 70, .grant(payload: nil))
         #expect(settlement.events.count == 70)
@@ -31,7 +31,7 @@ struct TransactionListTests {
         #expect(event.member("transactions_total") == .number("130"))
     }
 
-    @Test("an event lists its own transaction first, even if more than 100 transactions are newly decided")
+    @Test("if a decision is about more than 100 new transactions, each event still lists its own transaction first")
     func ownAmongMany() {
         for event in settlement(newly: 150, .grant(payload: nil)).events {
             #expect(event.listed.count == 100)
@@ -49,7 +49,8 @@ struct TransactionListTests {
         #expect(answer?.member("transactions_total") == .number("161"))
     }
 
-    @Test("a rejection event lists the newest transaction with the event's reason first, and no transaction twice")
+    @Test(
+        "a rejection event first lists the newest transaction with the event's reason, and lists no transaction twice")
     func rejected() {
         let answer = settlement(newly: 5, .reject(.cancelled)).answer
         #expect(answer?.reason == .alreadyGranted)
@@ -58,7 +59,7 @@ struct TransactionListTests {
         #expect(Set(answer?.listed ?? []).count == 65)
     }
 
-    @Test("an event lists all transactions if there are 99 or 100 transactions")
+    @Test("if there are 99 or 100 transactions, an event lists all of them")
     func exactly() throws {
         #expect(settlement(newly: 40, .reject(.cancelled)).answer?.listed.count == 100)
         #expect(settlement(newly: 39, .reject(.cancelled)).answer?.listed.count == 99)

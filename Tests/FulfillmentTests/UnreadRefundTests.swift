@@ -47,7 +47,7 @@ struct UnreadRefundTests {
         #expect(unread.deadLetter.detail.contains("revocationPercentage"))
     }
 
-    @Test("a refund counts even if other fields of the purchase or the renewal info are unreadable")
+    @Test("a refund notification counts even if other fields of the purchase or of the renewal info are unreadable")
     func otherFacts() {
         for field in ["quantity", "expiresDate", "purchaseDate", "type", "signedDate", "revocationDate"] {
             #expect(refund(verdict("REFUND", .told(Self.told(field))))?.change != nil, "\(field)")
@@ -58,7 +58,7 @@ struct UnreadRefundTests {
         #expect(refund(verdict("REFUND", .told(Self.told()), renewal: .unreadable("why"))) != nil)
     }
 
-    @Test("an unreadable transaction or unproven renewal info makes a dead letter, even of a refund notification")
+    @Test("a notification with an unreadable transaction or unproven renewal info is a dead letter, even if a REFUND")
     func deadLetters() {
         let wrong = [
             verdict("REFUND", .unreadable("its transactionId cannot be read")),
@@ -75,7 +75,7 @@ struct UnreadRefundTests {
         }
     }
 
-    @Test("a revocation with an unreadable share in Apple's answer revokes nothing by itself")
+    @Test("if Apple's answer shows a refund with an unreadable share, this answer by itself revokes nothing")
     func shown() {
         #expect(RefundNotice(shownBy: Self.told("revocationPercentage")) == nil)
         #expect(RefundNotice(shownBy: Self.told("quantity")) != nil)

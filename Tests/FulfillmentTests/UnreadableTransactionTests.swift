@@ -62,7 +62,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "an unreadable transaction unknown to Apple is held immediately, on a second decision only after eight answers")
+        "if Apple does not know an unreadable transaction, it is held; on a second decision only after eight answers")
     func unknownToApple() {
         func judge(isDecidedAgain: Bool, doubts: Int) -> Judgement {
             Judge(
@@ -78,7 +78,7 @@ struct UnreadableTransactionTests {
         #expect(Self.verdicts(judge(isDecidedAgain: true, doubts: Judge.triesForUnknownTransaction - 1)) == held)
     }
 
-    @Test("only a readable answer ends a hold for an unreadable transaction; a release does not")
+    @Test("a held unreadable transaction stays held after an operator's release, until Apple gives a readable answer")
     func release() {
         let receipt = Sample.receipt([Self.purchase("1000", "quantity")])
         let held: [JudgedPurchase.Verdict] = [.hold(.unreadableTransaction)]
@@ -89,7 +89,8 @@ struct UnreadableTransactionTests {
             Self.verdicts(Self.judge(readable, waived: [.unreadableTransaction])) == [.grant(payload: nil)])
     }
 
-    @Test("a purchase with an unreadable date or token is held as unreadable, not as before_cutover or binding_missing")
+    @Test(
+        "a purchase with an unreadable date or token is held as unreadable, not for before_cutover or binding_missing")
     func standIns() {
         var app = Self.app()
         app.cutover = Sample.purchaseTime
@@ -128,7 +129,7 @@ struct UnreadableTransactionTests {
         #expect(purchases.map(\.verdict) == [.hold(.unreadableTransaction)])
     }
 
-    @Test("an unreadable purchase of a receipt is looked up by id, and held if Apple's answer is unreadable or missing")
+    @Test("the judge looks up a receipt's unreadable purchase by id, and holds it if Apple gives no readable answer")
     func lookedUp() {
         let receipt = Sample.receipt([Self.purchase("1", "quantity"), Self.purchase("2")])
         let app = Self.app(withAPI: true)
@@ -152,7 +153,7 @@ struct UnreadableTransactionTests {
         #expect(Self.verdicts(Self.judge(receipt, under: app, besides: again)) == left)
     }
 
-    @Test("a refund with an unreadable share is held; the end of family sharing is still rejected as cancelled")
+    @Test("a refunded purchase with an unreadable share is held; if family sharing ended, it is rejected as cancelled")
     func unreadablePart() {
         var refunded = Self.purchase("1000", "revocationPercentage")
         refunded.cancelledAt = Sample.recordTime
@@ -168,7 +169,9 @@ struct UnreadableTransactionTests {
         #expect(upgraded.refunded == nil)
     }
 
-    @Test("with an unreadable quantity, a full refund is rejected as cancelled, and a partial refund is held")
+    @Test(
+        "a purchase with an unreadable quantity is rejected as cancelled if refunded fully, and held if refunded partly"
+    )
     func partOfUnreadableQuantity() {
         let cases: [(Int32?, JudgedPurchase.Verdict)] = [
             (nil, .reject(.cancelled)), (100_000, .reject(.cancelled)), (50_000, .hold(.unreadableTransaction)),
@@ -205,7 +208,7 @@ struct UnreadableTransactionTests {
         #expect(!verdict.grantsAll)
     }
 
-    @Test("if the only purchase has no readable id, the submission is malformed_receipt and the event names the field")
+    @Test("if a receipt's only purchase has no readable id, the submission is rejected, and the event names the field")
     func onlyNameless() throws {
         var receipt = Sample.receipt([])
         receipt.nameless = [NamelessPurchase(transactionID: "01", productID: "gold.1", field: "transaction_id")]
@@ -245,7 +248,7 @@ struct UnreadableTransactionTests {
         #expect(proof.rememberedEvidence(receipt, after: verdict, of: Self.app()) == nil)
     }
 
-    @Test("a signed answer without a readable id rejects even a proven proof as malformed, at the first answer")
+    @Test("if Apple's signed answer has no readable id, the judge rejects even a proven proof after the first answer")
     func signedAnswer() {
         let judge = Judge(
             submission: Sample.submission(), under: Self.app().terms, recordTimestamp: Sample.recordTime,

@@ -21,7 +21,7 @@ extension ModelTests {
 
     private func at(_ time: String) -> String { #","occurred_at":"2026-01-01T00:00:\#(time)Z""# }
 
-    @Test("if a granted submission is repeated, the model requires the grant event as the answer, even after a refund")
+    @Test("if a granted submission is repeated, the history model requires the grant event again, even after a refund")
     func winner() throws {
         var facts = facts()
         facts.purchases["1"]?.refunds = [RefundWord(signedAt: 1_100_000, thousandths: 100_000, isDelivered: true)]
@@ -39,7 +39,7 @@ extension ModelTests {
         #expect(rules(facts, [granted, revoked, refused], rows).isEmpty)
     }
 
-    @Test("after a restore that lost an operator's order, the model still requires the highest revision of a new event")
+    @Test("if a restore lost an operator's order, the history model requires a new event to have the highest revision")
     func newestSincePutBack() throws {
         var facts = facts()
         facts.conditions.wasPutBack = true
@@ -57,7 +57,7 @@ extension ModelTests {
         #expect(rules(facts, events + [above], ["1": row(isInForce: false)]).isEmpty)
     }
 
-    @Test("the model reports one revocation event with two contents, even if a restore lost an operator's order")
+    @Test("the history model reports two contents of one revocation event, even if a restore lost an operator's order")
     func revocationOfLostOrder() throws {
         var facts = facts()
         facts.conditions.wasPutBack = true
@@ -94,7 +94,7 @@ extension ModelTests {
         return rules(facts, [answered, held], isGranted ? ["2": row("ben")] : [:])
     }
 
-    @Test("the model allows a token dispute only if an earlier grant has the token and the app requires tokens")
+    @Test("the history model allows a token dispute only if an earlier grant has the token and the app requires tokens")
     func learntTokens() throws {
         #expect(try disputed(isGranted: true, isRequired: true).isEmpty)
         #expect(try disputed(isGranted: false, isRequired: true) == [.answeredRightly, .paidArrives])
@@ -102,7 +102,7 @@ extension ModelTests {
     }
 
     @Test(
-        "after the refusal of another player's hold, the model requires a grant to the player of the purchase's token")
+        "after an operator refused another player's hold, the history model requires a grant to the token's player")
     func refusedHold() throws {
         var facts = facts()
         facts.apps[Self.app]?.missed = .grant

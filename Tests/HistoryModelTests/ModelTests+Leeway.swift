@@ -4,7 +4,7 @@ import Testing
 /// Tests that the model allows every behaviour that the contract allows.
 extension ModelTests {
     @Test(
-        "until Apple delivers the reversal of a full refund, the model allows a later smaller refund to change nothing",
+        "until a full refund's reversal arrives, the history model allows a later, smaller refund to change nothing",
         arguments: [true, false])
     func smallerRefund(isReversalDelivered: Bool) throws {
         var facts = facts()
@@ -21,7 +21,7 @@ extension ModelTests {
     }
 
     @Test(
-        "the model allows an offset commit only after all earlier records are durable",
+        "the history model allows an offset commit only after all earlier records are durable",
         arguments: [true, false])
     func commitsAhead(isDurable: Bool) throws {
         let facts = facts()
@@ -33,7 +33,7 @@ extension ModelTests {
         #expect(Set(Model(facts, seen).differences().map(\.rule)) == (isDurable ? [] : [.commits]))
     }
 
-    @Test("the model reports a request to Apple that a Retry-After forbids", arguments: [0, 1])
+    @Test("the history model reports a request to Apple that a Retry-After forbids", arguments: [0, 1])
     func spared(asked: Int) throws {
         var seen = Seen()
         seen.events = [try event("receipt.granted", "1", id: "e1")]
@@ -56,7 +56,8 @@ extension ModelTests {
             Event(place: Place(partition: 0, offset: 9), key: Array(player.utf8), value: Array(text.utf8)))
     }
 
-    @Test("the model allows already_granted for the second id of a granted period, even after an operator's transfer")
+    @Test(
+        "the history model allows already_granted for a granted period's second id, even after an operator's transfer")
     func answerBeforeTransfer() throws {
         var facts = facts()
         facts.purchases["1"] = period("1", line: "line 2")
@@ -80,7 +81,7 @@ extension ModelTests {
     }
 
     @Test(
-        "the model requires the same owner of two originals only after an event showed that both have the same period",
+        "once an event shows that two originals have the same period, the history model requires one owner of both",
         arguments: [true, false])
     func secondOriginal(isShownBefore: Bool) throws {
         var facts = facts()
@@ -105,7 +106,7 @@ extension ModelTests {
         #expect(rules(facts, events, [:]).contains(.onePlayer) == isShownBefore)
     }
 
-    @Test("after a transfer of a subscription, the model does not require the grant of a period to the buyer")
+    @Test("after a transfer of a subscription, the history model does not require the grant of a period to the buyer")
     func arrivalAfterTransfer() throws {
         var facts = facts()
         facts.purchases["1"] = period("1", line: "line 1")
@@ -120,7 +121,7 @@ extension ModelTests {
         #expect(!rules(facts, [refused], [:]).contains(.paidArrives))
     }
 
-    @Test("the model allows the grant of an expired period only within its grace period")
+    @Test("the history model allows the grant of an expired period only within its grace period")
     func graceEnd() throws {
         var facts = facts()
         facts.apps[Self.app]?.followsRenewals = false
@@ -137,7 +138,7 @@ extension ModelTests {
         #expect(!rules(facts, [granted], [:]).contains(.grantsAreEarned))
     }
 
-    @Test("the model allows a held answer if Apple's answer to an earlier receipt may already have caused the hold")
+    @Test("the history model allows a held answer if an earlier receipt's answer from Apple may have caused the hold")
     func heldBesideReceipt() throws {
         var facts = facts()
         facts.apps[Self.app]?.requiresToken = true

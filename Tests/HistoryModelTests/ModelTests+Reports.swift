@@ -27,7 +27,7 @@ extension ModelTests {
 
     private static let delivered = ConsumptionAnswer(isDelivered: true, percentage: nil)
 
-    @Test("the model requires that workers finish every granted purchase at Apple, and no other purchase")
+    @Test("the history model requires that workers finish every granted purchase at Apple, and no other purchase")
     func finishes() throws {
         #expect(try reported().isEmpty)
         #expect(try reported(finished: []) == [.reports])
@@ -36,14 +36,15 @@ extension ModelTests {
         #expect(try reported(finished: [], answers: [], reports: false).isEmpty)
     }
 
-    @Test("the model requires exactly one refund.requested event for a refund request, for the purchase's owner")
+    @Test("the history model requires exactly one refund.requested event per refund request, for the purchase's owner")
     func refundRequests() throws {
         #expect(try reported(told: []) == [.reports])
         #expect(try reported(told: ["ben"]) == [.reports])
         #expect(try reported(told: ["anna", "anna"]) == [.reports])
     }
 
-    @Test("if Apple asks about a refund, the model requires a true consumption answer that reports the delivery")
+    @Test(
+        "if Apple asks about a refund, the history model requires a true consumption answer that reports the delivery")
     func consumptionAnswers() throws {
         #expect(try reported(answers: []) == [.reports])
         #expect(try reported(answers: [ConsumptionAnswer(isDelivered: false, percentage: nil)]) == [.reports])
@@ -52,7 +53,7 @@ extension ModelTests {
         #expect(try reported(finished: [], reports: false) == [.reports])
     }
 
-    @Test("if a notification named a grace period, the model requires the grant of the expired period")
+    @Test("if a notification named a grace period, the history model requires the grant of the expired period")
     func knownGrace() throws {
         var facts = facts()
         facts.purchases["1"] = period("1", line: "line 1")
@@ -67,7 +68,7 @@ extension ModelTests {
     }
 
     @Test(
-        "the model allows the rejection of a transaction id only after Apple denied the id in eight tries",
+        "the history model allows the rejection of a transaction id only after Apple denied the id in eight tries",
         arguments: [15, 16])
     func deniedID(requests: Int) throws {
         var facts = facts()

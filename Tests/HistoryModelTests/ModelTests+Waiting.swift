@@ -3,7 +3,7 @@ import Testing
 
 /// Tests of renewals that nobody submits, of daily limits that end, and of the ledger between two steps.
 extension ModelTests {
-    @Test("the model requires the grant of a renewal that Apple reported after the first period was granted")
+    @Test("the history model requires the grant of a renewal that Apple reported after the first period was granted")
     func renewal() throws {
         var facts = facts()
         facts.apps[Self.app]?.followsRenewals = true
@@ -18,7 +18,7 @@ extension ModelTests {
         #expect(rules(facts, [granted], ["1": row]).isEmpty)
     }
 
-    @Test("when a daily limit ends, the model requires the grant of the purchases that the limit held")
+    @Test("when a daily limit ends, the history model requires the grant of the purchases that the limit held")
     func dailyLimit() throws {
         var facts = facts()
         facts.apps[Self.app]?.limited = [Self.gems]
@@ -36,7 +36,7 @@ extension ModelTests {
         #expect(rules(facts, [held, granted], ["1": row()]).isEmpty)
     }
 
-    @Test("between two steps, the model reports a newest event without its ledger row")
+    @Test("between two steps of a history, the history model reports a grant event that has no ledger row")
     func atRest() throws {
         var seen = Seen()
         seen.events = [try event("receipt.granted", "1", id: "e1")]

@@ -3,7 +3,7 @@ import HistoryModel
 import Testing
 
 /// These tests break each rule, because a model that never reports a difference would accept every history.
-@Suite("The model of the contract")
+@Suite("The history model: the contract as code")
 struct ModelTests {
     static let app = "com.example.app"
     static let gems = "com.example.app.gems"
@@ -73,24 +73,24 @@ struct ModelTests {
         return Set(Model(facts, seen).differences().map(\.rule))
     }
 
-    @Test("the model accepts a grant to the player who proved the purchase")
+    @Test("the history model accepts a grant to the player who proved the purchase")
     func sound() throws {
         let granted = try event("receipt.granted", "1", id: "e1")
         #expect(rules(facts(), [granted, granted], ["1": row()]).isEmpty)
     }
 
-    @Test("the model reports a proven purchase that was never granted, and a missing answer")
+    @Test("the history model reports a proven purchase that was never granted, and a missing answer")
     func lost() {
         #expect(rules(facts(), [], [:]) == [.paidArrives, .answered])
     }
 
-    @Test("the model reports a grant event without a ledger row, and a ledger row without an event")
+    @Test("the history model reports a grant event without a ledger row, and a ledger row without an event")
     func ledger() throws {
         #expect(try rules(facts(), [event("receipt.granted", "1", id: "e1")], [:]).contains(.ledger))
         #expect(rules(facts(), [], ["1": row()]).contains(.ledger))
     }
 
-    @Test("the model reports two contents of the same event id, even if the contents differ in only one member")
+    @Test("the history model reports two contents of the same event id, even if the contents differ in only one member")
     func contents() throws {
         let events = [
             try event("receipt.granted", "1", id: "e1"),
@@ -99,7 +99,7 @@ struct ModelTests {
         #expect(rules(facts(), events, ["1": row()]) == [.oneContent])
     }
 
-    @Test("the model reports a purchase that was granted to two players")
+    @Test("the history model reports a purchase that was granted to two players")
     func twoPlayers() throws {
         var facts = facts()
         facts.submissions.append(submission("s2", by: "ben", of: ["1"], offset: 1))
@@ -110,7 +110,9 @@ struct ModelTests {
         #expect(rules(facts, events, ["1": row()]).isSuperset(of: [.onePlayer, .oneGrant]))
     }
 
-    @Test("the model reports a grant to a player who never proved the purchase, or of a purchase that nobody made")
+    @Test(
+        "the history model reports a grant to a player who never proved the purchase, or of a purchase that nobody made"
+    )
     func unearned() throws {
         let other = try event("receipt.granted", "1", id: "e1", to: "ben")
         #expect(rules(facts(), [other], ["1": row("ben")]).contains(.grantsAreEarned))
@@ -137,7 +139,8 @@ struct ModelTests {
         return rules(facts, [try event("receipt.granted", "1", id: "e1"), answer], ["1": row()])
     }
 
-    @Test("the model requires a dispute if the submission has the purchase's token, and allows no other dispute")
+    @Test(
+        "the history model requires a dispute if the submission has the purchase's token, and allows no other dispute")
     func disputes() throws {
         #expect(try !answer("held ownership_disputed", token: "t").contains(.answeredRightly))
         #expect(try answer("rejected owned_by_other_player", token: "t").contains(.answeredRightly))
@@ -145,7 +148,8 @@ struct ModelTests {
         #expect(try !answer("rejected owned_by_other_player", token: nil).contains(.answeredRightly))
     }
 
-    @Test("the model allows the rejection of a listed purchase only if another player may have the receipt's purchase")
+    @Test(
+        "the history model allows a listed purchase's rejection only if another player may have the receipt's purchase")
     func receiptOfAnother() throws {
         for isHeld in [true, false] {
             var facts = facts()
@@ -169,7 +173,7 @@ struct ModelTests {
         }
     }
 
-    @Test("the model reports two grants of the same paid period under two transaction ids")
+    @Test("the history model reports two grants of the same paid period under two transaction ids")
     func period() throws {
         var facts = facts()
         facts.purchases = ["1": period("1", line: "7"), "2": period("2", line: "7")]
@@ -181,7 +185,7 @@ struct ModelTests {
         #expect(try !rules(facts, [granted("1")], ["1": row()]).contains(.oneGrant))
     }
 
-    @Test("the model reports a grant of a period that had ended when its record was written")
+    @Test("the history model reports a grant of a period that had ended when its record was written")
     func expired() throws {
         var facts = facts()
         facts.purchases = ["1": period("1", line: "7")]
@@ -190,7 +194,7 @@ struct ModelTests {
         #expect(rules(facts, [granted], ["1": row()]).contains(.grantsAreEarned))
     }
 
-    @Test("the model requires the newest event to revoke as many units as Apple refunded", arguments: [3, 7])
+    @Test("the history model requires the newest event to revoke as many units as Apple refunded", arguments: [3, 7])
     func units(told: Int) throws {
         var facts = facts()
         facts.purchases["1"]?.refunds = [RefundWord(signedAt: 1, thousandths: 66_667, isDelivered: true)]
@@ -201,7 +205,7 @@ struct ModelTests {
         #expect(rules(facts, events, ["1": row(isInForce: false)]) == (told == 7 ? [] : [.refunds]))
     }
 
-    @Test("the model reports grants of one decision out of order, and a subscription row that differs from its event")
+    @Test("the history model reports grants of one decision out of order, and a subscription row unlike its event")
     func orderAndSubscriptions() throws {
         let rows = ["1": row(), "2": row()]
         let grants = [
@@ -230,7 +234,7 @@ struct ModelTests {
         }
     }
 
-    @Test("the model reports two events with the same revision")
+    @Test("the history model reports two events with the same revision")
     func revisions() throws {
         var facts = facts()
         facts.purchases["1"]?.refunds = [RefundWord(signedAt: 1, thousandths: 100_000, isDelivered: true)]
@@ -241,7 +245,7 @@ struct ModelTests {
         #expect(rules(facts, events, ["1": row(isInForce: false)]).contains(.revisions))
     }
 
-    @Test("the model reports a submission that became a dead letter, even if its purchase was granted")
+    @Test("the history model reports a submission that became a dead letter, even if its purchase was granted")
     func deadLetter() throws {
         var facts = facts()
         facts.submissions.append(submission("s2", by: "anna", of: ["1"], offset: 1))
@@ -252,7 +256,7 @@ struct ModelTests {
         #expect(Model(facts, seen).differences().map(\.rule) == [.answered])
     }
 
-    @Test("the model reports a malformed record without a dead letter and without an answer")
+    @Test("the history model reports a malformed record that has neither a dead letter nor an answer")
     func malformed() {
         var facts = facts()
         facts.submissions[0] = Submission(
@@ -261,7 +265,7 @@ struct ModelTests {
         #expect(Model(facts, Seen()).differences().map(\.rule) == [.answered, .answered])
     }
 
-    @Test("the model accepts a pseudonym as owner of an erased player's grant, and reports a second grant")
+    @Test("the history model accepts a pseudonym as owner of an erased player's grant, and reports a second grant")
     func erased() throws {
         var facts = facts()
         facts.conditions.erased = ["anna"]

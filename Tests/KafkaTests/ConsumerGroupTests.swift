@@ -57,7 +57,8 @@ struct ConsumerGroupTests {
         }
     }
 
-    @Test("A consumer starts at its assign handler's offset, and loses all partitions if Kafka fences its commit")
+    @Test(
+        "A consumer starts at its assign handler's offset, and loses its partitions after an ILLEGAL_GENERATION commit")
     func overrideAndFence() async throws {
         let cluster = try MockCluster(topics: ["t": 2])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
@@ -115,7 +116,7 @@ struct ConsumerGroupTests {
     }
 
     @Test(
-        "If the broker is unreachable, closing a consumer with a time limit returns, and calls no revoke handler",
+        "If the broker is unreachable, close(withinSeconds:) returns, and does not call the consumer's revoke handler",
         .timeLimit(.minutes(1)))
     func closeWithoutBroker() async throws {
         let cluster = try MockCluster(topics: ["t": 1])

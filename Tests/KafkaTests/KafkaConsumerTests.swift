@@ -2,7 +2,7 @@ import Kafka
 import Testing
 
 /// The consumers get their partitions by `assign`. A join of a group would take the mock cluster 3 s.
-@Suite("Kafka consumer of assigned partitions", .serialized)
+@Suite("A Kafka consumer's reads and commits without a group join", .serialized)
 struct KafkaConsumerTests {
     private static let partition = TopicPartition(topic: "t", partition: 0)
 
@@ -45,7 +45,7 @@ struct KafkaConsumerTests {
     }
 
     @Test(
-        "The consumer looks up a time before 1970 as 1970, and never as a special timestamp of Kafka",
+        "If a time is before 1970, offsetsForTime returns the offsets of 1970, even for Kafka's special times -1 and -2",
         arguments: [-1, -2, -1000])
     func timesBefore1970(milliseconds: Int64) async throws {
         try await withConsumer { consumer, _ in
@@ -99,7 +99,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("Poll reports the outcome of an asynchronous commit, success or failure")
+    @Test("The consumer's poll calls onCommit with the success or the failure of an asynchronous commit")
     func asynchronousCommit() async throws {
         try await withConsumer { consumer, cluster in
             var outcomes: [Result<[TopicPartition: Int64], KafkaError>] = []
@@ -162,8 +162,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test(
-        "Waking the fetchers neither loses nor repeats a record, even before an assignment, in a pause or after close")
+    @Test("wakeFetchers loses and repeats no record, even if called before an assignment, in a pause or after close")
     func wake() async throws {
         try await withConsumer(["queued.max.messages.kbytes": "1"]) { consumer, _ in
             consumer.wakeFetchers(of: [])
@@ -188,7 +187,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("Poll reports the error of a fetch whose offset is out of range")
+    @Test("If a fetch's offset is out of range, the consumer's poll returns the error")
     func trouble() async throws {
         try await withConsumer(["auto.offset.reset": "error"]) { consumer, _ in
             try consumer.assign([Self.partition: 1_000])
@@ -200,7 +199,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("If a paused partition is revoked and assigned again, the consumer polls the partition's records again")
+    @Test("If a paused partition is unassigned and assigned again, the partition is no longer paused")
     func pauseThenReassign() async throws {
         try await withConsumer { consumer, _ in
             try consumer.assign([Self.partition: 0])

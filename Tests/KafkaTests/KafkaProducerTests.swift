@@ -33,8 +33,7 @@ struct KafkaProducerTests {
 
     /// With more requests in flight, librdkafka takes a later batch's acknowledgement to mean that the broker also has
     /// the earlier batch. This is true of every broker except the in-process broker.
-    @Test(
-        "With max.in.flight 1, every acknowledged record is in the log in order, although the broker refused requests")
+    @Test("If the broker refuses some requests, a producer with max.in.flight 1 still writes all its records in order")
     func acknowledgedIsThere() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let more: KeyValuePairs = [
@@ -92,7 +91,7 @@ struct KafkaProducerTests {
         cluster.close()
     }
 
-    @Test("A producer whose last reference is released on its own thread still reports the delivery")
+    @Test("If a producer's own thread releases the last reference to the producer, it still reports the delivery")
     func dropped() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         var producer: KafkaProducer? = try KafkaProducer(properties: properties(cluster), log: quiet)
@@ -155,7 +154,7 @@ struct KafkaProducerTests {
     }
 
     @Test(
-        "A producer fetches the metadata of the topics given to its initializer before it sends a record",
+        "Before its first record, a producer fetches the metadata of the topics that its initializer was given",
         .timeLimit(.minutes(1)))
     func learntTopic() async throws {
         let cluster = try MockCluster(topics: ["t": 3])

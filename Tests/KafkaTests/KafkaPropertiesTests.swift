@@ -1,9 +1,9 @@
 import Kafka
 import Testing
 
-@Suite("Kafka properties")
+@Suite("The Kafka clients' librdkafka properties")
 struct KafkaPropertiesTests {
-    @Test("The validation of properties finds no fault in librdkafka's own names and values")
+    @Test("If all Kafka properties have names and values that librdkafka knows, the validation finds no fault")
     func noFaults() {
         let properties = KafkaProperties([
             ("bootstrap.servers", "localhost:9092"), ("acks", "all"), ("auto.offset.reset", "earliest"),
@@ -13,7 +13,7 @@ struct KafkaPropertiesTests {
     }
 
     @Test(
-        "The error about a faulty property has the property's name, and never the property's value",
+        "If a Kafka property is faulty, the error contains the property's name, and never the property's value",
         arguments: [
             ("no.such.property", "hunter2"), ("linger.ms", "hunter2"), ("security.protocol", "hunter2"),
             ("compression.codec", "hunter2"), ("session.timeout.ms", "987654321987"), ("sasl.password", "hunter2\0"),
@@ -29,13 +29,15 @@ struct KafkaPropertiesTests {
         #expect(error?.message.contains(value) == false)
     }
 
-    @Test("The validation reports all faulty properties, not only the first")
+    @Test("If several Kafka properties are faulty, the validation reports all of them, not only the first")
     func allFaults() {
         let properties = KafkaProperties([("linger.ms", "x"), ("acks", "all"), ("nonsense", "y")])
         #expect(properties.faults().map(\.name) == ["linger.ms", "nonsense"])
     }
 
-    @Test("Setting a property again keeps its place and replaces its value, and setting nil removes the property")
+    @Test(
+        "If a Kafka property is set again, the new value keeps the old place; if it is set to nil, the property is gone"
+    )
     func subscripting() {
         var properties = KafkaProperties([("a", "1"), ("b", "2"), ("a", "3")])
         #expect(properties.pairs.map(\.name) == ["a", "b"])
@@ -46,7 +48,7 @@ struct KafkaPropertiesTests {
         #expect(properties["a"] == nil)
     }
 
-    @Test("Printed properties show the properties' names and none of the values")
+    @Test("If the program prints Kafka properties, the text has the properties' names and none of the values")
     func printing() {
         let properties = KafkaProperties([("sasl.password", "hunter2")])
         var dumped = ""
@@ -57,7 +59,7 @@ struct KafkaPropertiesTests {
         }
     }
 
-    @Test("Creating a consumer without a group throws an error that names group.id")
+    @Test("If the properties lack group.id, the Kafka consumer's initializer throws an error that names group.id")
     func noGroup() {
         let error = #expect(throws: KafkaError.self) { try KafkaConsumer(properties: KafkaProperties(), log: quiet) }
         #expect(error?.message.contains("group.id") == true)
@@ -90,7 +92,7 @@ struct KafkaPropertiesTests {
         #expect(throws: Never.self) { try KafkaConsumer(properties: sound, log: quiet).abandon() }
     }
 
-    @Test("The trial of a client's properties returns librdkafka's objection, although each single property is valid")
+    @Test("If librdkafka refuses properties that are each valid alone, `refusal(of:)` returns librdkafka's objection")
     func refusals() {
         for pairs in Self.refused {
             let properties = KafkaProperties(pairs)

@@ -3,9 +3,11 @@ import Testing
 
 @testable import Kafka
 
-@Suite("Descriptions of trouble with brokers")
+@Suite("The Kafka client's descriptions of trouble with brokers")
 struct KafkaTroubleTests {
-    @Test("the parser describes a log line and an event about one failure alike, without librdkafka's times and counts")
+    @Test(
+        "if librdkafka reports one failure in a log line and in an event, the parser describes both with the same words"
+    )
     func sameWords() {
         let words = "SSL handshake failed: error:0A000086:SSL routines::certificate verify failed"
         let advice = ": broker certificate could not be verified, verify that ssl.ca.location is correctly configured"
@@ -22,7 +24,9 @@ struct KafkaTroubleTests {
         #expect(KafkaTrouble(event) == expected)
     }
 
-    @Test("the parser names the broker in a line about the coordinator, and ignores a line about no particular broker")
+    @Test(
+        "the log parser finds the broker in librdkafka's line about the coordinator, and ignores a line about no broker"
+    )
     func others() {
         let coordinator = KafkaLogLine(
             level: 3, facility: "FAIL",
@@ -43,8 +47,7 @@ struct KafkaTroubleTests {
         #expect(KafkaTrouble(KafkaLogLine(level: 4, facility: "CONFWARN", message: "[thrd:app]: x")) == nil)
     }
 
-    @Test(
-        "the parser explains a refused client certificate, and a disconnect by a port that may require TLS or a log-in")
+    @Test("if a broker refuses the client's certificate or disconnects early, the log parser suggests the likely cause")
     func withoutWords() {
         let refused = KafkaLogLine(
             level: 3, facility: "FAIL",
@@ -82,7 +85,8 @@ struct KafkaTroubleTests {
         }
     }
 
-    @Test("if a client without SASL uses a port that requires a log-in, the description suggests a missing log-in")
+    @Test(
+        "if a client without SASL uses a Kafka port that requires a log-in, the log parser suggests the missing log-in")
     func logInMissing() async throws {
         let broker = try await RefusingBroker.start(mechanisms: ["PLAIN"])
         let recorder = TroubleRecorder()
@@ -118,7 +122,7 @@ struct KafkaTroubleTests {
     }
 
     @Test(
-        "the description distinguishes an unknown authority, an expired certificate and a certificate for another host")
+        "a TLS failure's description distinguishes an unknown authority, an expired certificate and a wrong host name")
     func certificates() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -157,7 +161,7 @@ struct KafkaTroubleTests {
         try await valid.shutdown()
     }
 
-    @Test("the description of a refused password or SASL mechanism has the broker's words, and never the password")
+    @Test("if the broker refuses a password or SASL mechanism, the description has the broker's words, and no password")
     func refusedLogIn() async throws {
         let sasl: KeyValuePairs<String, String> = [
             "security.protocol": "sasl_plaintext", "sasl.mechanism": "PLAIN", "sasl.username": "u",
@@ -177,7 +181,7 @@ struct KafkaTroubleTests {
     }
 
     @Test(
-        "when a broker answers again after a failure, the client logs exactly one line about the recovery",
+        "if a broker answers again after a failure, the Kafka client logs exactly one line about the recovery",
         .timeLimit(.minutes(1)))
     func answersAgain() async throws {
         let cluster = try MockCluster(topics: ["t": 1])

@@ -3,9 +3,10 @@ import Foundation
 import Kafka
 import Testing
 
-@Suite("The in-process broker", .timeLimit(.minutes(1)))
+@Suite("The tests' in-process Kafka broker", .timeLimit(.minutes(1)))
 struct MockClusterTests {
-    @Test("The in-process broker goes down and up, and then takes a record, while child processes inherit its socket")
+    @Test(
+        "if child processes inherit the in-process broker's socket, the broker still restarts, and then takes a record")
     func downWhileProgramsStart() async throws {
         let (isBegun, isOver) = (Shared(false), Shared(false))
         async let programs: Void = blocking {

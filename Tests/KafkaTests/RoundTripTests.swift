@@ -1,9 +1,9 @@
 import Kafka
 import Testing
 
-@Suite("Kafka round trips", .serialized)
+@Suite("Round trips between the Kafka clients and a broker", .serialized)
 struct RoundTripTests {
-    @Test("The consumer reads key, value, headers and timestamp as they were sent, and null differs from empty")
+    @Test("The consumer reads key, value, headers and timestamp as they were sent, and distinguishes null from empty")
     func everyField() async throws {
         let cluster = try MockCluster(topics: ["t": 2])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
@@ -41,7 +41,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test("The topic reader returns all records, one partition after the other, and no record of an empty topic")
+    @Test("The topic reader returns all records of a topic, partition after partition, and none if the topic is empty")
     func topicReader() async throws {
         let cluster = try MockCluster(topics: ["t": 3, "empty": 2])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)

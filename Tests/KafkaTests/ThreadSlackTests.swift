@@ -28,7 +28,7 @@ struct ThreadSlackTests {
     }
 
     @Test(
-        "the client raises the timer slack of librdkafka's main thread, and not of librdkafka's broker threads",
+        "the Kafka client raises the timer slack of librdkafka's main thread, but not of librdkafka's broker threads",
         .enabled(if: isTold, "the kernel tells of other threads only whoever may change them"))
     func slack() async throws {
         let cluster = try MockCluster(topics: ["t": 1])

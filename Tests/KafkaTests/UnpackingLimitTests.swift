@@ -2,7 +2,7 @@ import Testing
 
 @testable import Kafka
 
-@Suite("The limit on decompressed fetch responses")
+@Suite("The Kafka consumer's limit on decompressed batches")
 struct UnpackingLimitTests {
     /// For each size, sends a batch with one record of this many MiB of blanks. The codec compresses the blanks to
     /// some kilobytes. Returns the consumer's results.
@@ -36,14 +36,14 @@ struct UnpackingLimitTests {
     }
 
     @Test(
-        "the consumer refuses a batch that decompresses beyond the limit, and reports the batch's offset",
+        "if a batch decompresses beyond the limit, the Kafka consumer refuses the batch, and reports the batch's offset",
         arguments: ["gzip", "lz4", "zstd"])
     func bomb(codec: String) async throws {
         #expect(try await read(codec, megabytes: [1, 110]) == ["1 at 0", "_BAD_COMPRESSION at 1"])
     }
 
     @Test(
-        "the consumer reads five batches that exceed the decompression limit only together",
+        "if five batches exceed the decompression limit only together, the Kafka consumer reads all five",
         arguments: ["gzip", "lz4", "zstd"])
     func whole(codec: String) async throws {
         #expect(try await read(codec, megabytes: [20, 20, 20, 20, 20]) == (0..<5).map { "20 at \($0)" })

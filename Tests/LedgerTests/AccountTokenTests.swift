@@ -7,7 +7,7 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("Account tokens in PostgreSQL")
+@Suite("The account tokens that PostgreSQL stores")
 struct AccountTokenTests {
     private static let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
 
@@ -30,7 +30,8 @@ struct AccountTokenTests {
         return (words.compactMap(\.self) + event.risk.map(\.rawValue)).joined(separator: " ")
     }
 
-    @Test("after a player uses an account token, every replica flags the token's next player, and stores only a hash")
+    @Test(
+        "if a second player uses an account token, every replica flags shared_token, and PostgreSQL stores only a hash")
     func remembered() async throws {
         let database = try await LedgerDatabase()
         let (one, other) = (database.ledger(), database.ledger())
@@ -49,7 +50,9 @@ struct AccountTokenTests {
         await other.close()
     }
 
-    @Test("if two players use a new token simultaneously on two replicas, one purchase is granted and one is held")
+    @Test(
+        "if two players use a new account token simultaneously on two replicas, one purchase is granted and one is held"
+    )
     func race() async throws {
         let database = try await LedgerDatabase()
         let ledgers = [database.ledger(), database.ledger()]
@@ -74,7 +77,7 @@ struct AccountTokenTests {
     }
 
     @Test(
-        "after a token's sixth player, the ledger reports a constant token once, and grants the token's disputed holds")
+        "if a sixth player uses an account token, the ledger reports it once as constant and grants the disputed holds")
     func constant() async throws {
         let database = try await LedgerDatabase()
         let told = Mutex<[BundleID]>([])
@@ -106,7 +109,7 @@ struct AccountTokenTests {
         await ledger.close()
     }
 
-    @Test("a grant that ends a hold has the hold's risk signals")
+    @Test("if a hold ends with a grant, the granted event has the hold's risk signals")
     func signals() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -130,7 +133,8 @@ struct AccountTokenTests {
     }
 
     @Test(
-        "an operator's rejection of a disputed hold lets the token's owner get the purchase; a release grants the hold")
+        "an operator's rejection of a disputed hold lets the token's owner get the purchase; a released hold is granted"
+    )
     func endings() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

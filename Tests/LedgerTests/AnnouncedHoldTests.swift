@@ -32,7 +32,7 @@ struct AnnouncedHoldTests {
         #expect(refused.rejected == 1)
     }
 
-    @Test("after an operator rejects the hold of the token's player, the announced purchase stays refused")
+    @Test("if an operator rejects the hold of the player whom the token names, the announced purchase stays refused")
     func refused() async throws {
         try await with(token: Subject.player) { subject, database in
             try await reject(in: database)
@@ -42,7 +42,9 @@ struct AnnouncedHoldTests {
         }
     }
 
-    @Test("after an operator rejects the hold of a player without the token, the token's player gets the purchase")
+    @Test(
+        "if an operator rejects another player's hold of an announced purchase, the player whom the token names gets it"
+    )
     func others() async throws {
         try await with(token: "player-2") { subject, database in
             try await reject(in: database)
@@ -51,7 +53,8 @@ struct AnnouncedHoldTests {
         }
     }
 
-    @Test("an announced purchase refunded while on hold is refused, and is granted after Apple reverses the refund")
+    @Test(
+        "if Apple refunds a held announced purchase, it is later refused, and granted after Apple reverses the refund")
     func refunded() async throws {
         try await with(token: "player-2") { subject, database in
             try await subject.apply(.revoked(.refund, at: Sample.noon), of: "1000", id: "refund")
@@ -62,7 +65,9 @@ struct AnnouncedHoldTests {
         }
     }
 
-    @Test("a grant clears an announced purchase's token hash; without a grant the hash is cleared after 180 days")
+    @Test(
+        "if an announced purchase is granted, its token's hash is deleted; otherwise the hash is deleted after 180 days"
+    )
     func tokens() async throws {
         try await with(token: Subject.player) { subject, database in
             try await subject.enter([
@@ -86,7 +91,9 @@ struct AnnouncedHoldTests {
         }
     }
 
-    @Test("after a hold ends with a grant, the announced purchase has no evidence, no token and nothing to deliver")
+    @Test(
+        "if a hold ends with a grant, the announced purchase keeps no evidence and no token, and is not delivered again"
+    )
     func granted() async throws {
         try await with(token: Subject.player) { subject, database in
             let kept = "SELECT count(*) FROM announced_purchases WHERE evidence IS NOT NULL OR token IS NOT NULL"

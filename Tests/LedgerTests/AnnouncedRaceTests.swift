@@ -37,7 +37,9 @@ struct AnnouncedRaceTests {
         await pool.close()
     }
 
-    @Test("if a leased purchase is granted or leased again meanwhile, the first worker does not set the purchase aside")
+    @Test(
+        "if a purchase is granted or leased again after a worker leased it, that worker does not set the purchase aside"
+    )
     func setAside() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -64,7 +66,8 @@ struct AnnouncedRaceTests {
         await ledger.close()
     }
 
-    @Test("if the token's player is recorded while a delivery marks a purchase unclaimed, the purchase becomes due")
+    @Test(
+        "if the token's player is recorded while a delivery marks the purchase as unclaimed, the purchase becomes due")
     func word() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -84,7 +87,8 @@ struct AnnouncedRaceTests {
         await ledger.close()
     }
 
-    @Test("a purchase that is announced and judged while the token's player is being committed becomes due again")
+    @Test(
+        "if the token's player is not committed yet when a worker judges the purchase, the purchase becomes due again")
     func announcedMeanwhile() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

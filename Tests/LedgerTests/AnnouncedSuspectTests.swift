@@ -49,7 +49,9 @@ struct AnnouncedSuspectTests {
             """)
     }
 
-    @Test("a purchase that kills workers in three shared and three isolated leases is set aside; the rest is granted")
+    @Test(
+        "if an announced purchase kills three workers in shared leases and three alone, only that purchase is set aside"
+    )
     func poison() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1005, in: subject)
@@ -89,7 +91,9 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("neither a newer catalog nor a new token owner makes a set-aside purchase due, but a player may submit it")
+    @Test(
+        "if a purchase is set aside for crashes, no new catalog or token owner makes it due, but a player may submit it"
+    )
     func setAside() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1001, in: subject)
@@ -108,7 +112,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("an operator's retry clears a crashed purchase's lease count, and is impossible without the evidence")
+    @Test("an operator's retry makes a purchase due that was set aside for crashes, unless its evidence is deleted")
     func retry() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1003, in: subject)
@@ -138,8 +142,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test(
-        "failed deliveries of a living worker make no purchase suspect, and a completed delivery clears counted deaths")
+    @Test("a purchase is not suspect if its worker survives failed deliveries; a delivery resets its count of deaths")
     func innocent() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1001, in: subject)
@@ -170,7 +173,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("each expired lease makes the next lease longer, up to six times as long")
+    @Test("if leases of an announced purchase expire, each next lease lasts 20 seconds longer, up to 120 seconds")
     func longerLeases() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1001, in: subject)
@@ -188,7 +191,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("a lease is counted before the purchase's evidence is read")
+    @Test("the ledger counts a lease of an announced purchase before it reads the purchase's evidence")
     func countedFirst() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1002, in: subject)
@@ -206,7 +209,8 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("if one delivery fails for an unknown reason, the purchase is postponed and the rest of the lease delivered")
+    @Test(
+        "if one delivery fails for an unknown reason, the worker postpones the purchase and grants the lease's others")
     func failing() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1003, in: subject)
@@ -232,7 +236,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("the statements for suspected and due purchases use an index in a table of 50,000 rows")
+    @Test("the statements that find suspected and due announced purchases use an index in a table of 50,000 rows")
     func plan() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

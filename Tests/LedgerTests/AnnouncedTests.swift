@@ -21,7 +21,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("a purchase with unreadable evidence or refused data becomes unclaimed; the rest of the lease is granted")
+    @Test("if an announced purchase's evidence is unreadable, it is unclaimed; the lease's other purchases are granted")
     func refusedData() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([
@@ -43,7 +43,9 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("a granted announced purchase has its event in the outbox, and an expired lease delivers nothing")
+    @Test(
+        "if an announced purchase is granted, its event is in the outbox; a worker whose lease expired delivers nothing"
+    )
     func leases() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000")])
@@ -64,7 +66,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("another system's grant claims an unclaimed purchase; a refunded purchase is refused until the reversal")
+    @Test("if another system grants an unclaimed purchase, it counts as claimed; if Apple refunds it, it is refused")
     func others() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000", token: nil), try Subject.told("1001", token: nil)])
@@ -84,7 +86,8 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("a purchase announced as refunded is granted only after a reversal that Apple signed later")
+    @Test(
+        "if Apple announces a purchase as refunded, the worker grants it only after a reversal that Apple signed later")
     func reversed() async throws {
         try await Subject.withPlayer { subject, _ in
             try await subject.enter([try Subject.told("1000") { $0.cancelledAt = Sample.noon }])
@@ -99,7 +102,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("an announced purchase loses its evidence and token after 180 days, and can still be submitted")
+    @Test("after 180 days an announced purchase's evidence and token are deleted, but a player can still submit it")
     func forgotten() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000", token: nil), try Subject.told("1001", token: nil)])
@@ -120,9 +123,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test(
-        "maintenance keeps the newest purchases of unknown apps, and drops no purchase before a newer catalog judges it"
-    )
+    @Test("maintenance keeps the newest purchases of unknown apps, and deletes none before a newer catalog judges them")
     func unknownApps() async throws {
         try await Subject.withPlayer { subject, database in
             // This import has version 1, the version of the catalog that decides below.
@@ -153,8 +154,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test(
-        "the unclaimed list names the learnt player of a token, except of a constant token; inspect shows the purchase")
+    @Test("the list of unclaimed purchases names the token's learnt player, but none for a token that six players sent")
     func list() async throws {
         try await Subject.withPlayer { subject, database in
             let other = "1a2b3c4d-0000-4000-8000-000000000002"
@@ -191,8 +191,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test(
-        "while submissions, token records and two replicas' deliveries run concurrently, each purchase is granted once")
+    @Test("if players submit announced purchases while two replicas deliver them, each purchase is granted once")
     func race() async throws {
         try await Subject.withPlayer { subject, database in
             let count = 120

@@ -10,7 +10,8 @@ struct AppleBudgetTests {
         AppleScope(bundleID: Identifier(name), endpoint: "verifyReceipt", environment: .production)
     }
 
-    @Test("after PostgreSQL's clock is set back by an hour, the previous lease's end does not delay the next lease")
+    @Test(
+        "if PostgreSQL's clock is set back an hour, the next lease of the Apple request budget starts within a second")
     func clockSetBack() async throws {
         let database = try await LedgerDatabase()
         let budget = PostgresAppleBudget(pool: database.pool)

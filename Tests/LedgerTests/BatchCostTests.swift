@@ -9,7 +9,7 @@ import Testing
 @testable import Ledger
 
 /// Counts a batch's cost for the database instead of timing it, so that one more round trip or row write fails a test.
-@Suite("The cost of a batch")
+@Suite("The PostgreSQL cost of a batch of decisions")
 struct BatchCostTests {
     /// Returns how often the session has run prepared statements. This query and BEGIN do not count.
     private static func runs(_ pool: PostgresPool) async throws -> Int {
@@ -30,9 +30,7 @@ struct BatchCostTests {
             [Sample.judged(Sample.purchase("\(number)"))], player: "player-\(number)", offset: Int64(number))
     }
 
-    @Test(
-        "a batch of first purchases takes two statements and three round trips, and at most five row writes a purchase"
-    )
+    @Test("a batch of new purchases takes two statements and three round trips, and at most five row writes a purchase")
     func firstPurchases() async throws {
         let database = try await LedgerDatabase()
         var limits = PostgresLedger.Limits()

@@ -8,7 +8,7 @@ import Testing
 
 /// The administration changes 6,500 rows, one page of rows per statement. If a statement changes more than 2,500 rows,
 /// a trigger makes it fail, as a statement timeout would.
-@Suite("Changes of many waiting rows")
+@Suite("Changes of thousands of parked and held rows")
 struct BulkChangeTests {
     private static let rows = 6_500
 
@@ -43,7 +43,8 @@ struct BulkChangeTests {
         return database
     }
 
-    @Test("making an app's blocked submissions due goes page by page, and changes no other app's submissions")
+    @Test(
+        "the worker makes an app's blocked submissions due page by page, and leaves other apps' submissions unchanged")
     func wake() async throws {
         let database = try await database()
         let parking = PostgresParking(pool: database.pool)
@@ -54,7 +55,7 @@ struct BulkChangeTests {
         await parking.close()
     }
 
-    @Test("parked retry --all goes page by page, and reports its progress")
+    @Test("the command parked retry --all changes rows page by page, and reports its progress")
     func retry() async throws {
         let database = try await database()
         let told = Mutex<[Int]>([])
@@ -69,7 +70,7 @@ struct BulkChangeTests {
         #expect(try await store.retry(ParkedFilter(reason: .blockedRequest), limit: 3_000) == 3_000)
     }
 
-    @Test("holds release --all goes page by page, and the next call releases the holds that a failed page left")
+    @Test("holds release --all works page by page; if a page fails, the next call releases the holds that are left")
     func release() async throws {
         let database = try await database()
         let store = HoldAdministration(pool: database.pool)

@@ -5,7 +5,7 @@ import Postgres
 import Testing
 
 /// Tests the time after an import, in which some replicas have the old catalog and some the new catalog.
-@Suite("Replicas with different catalogs on one database")
+@Suite("Two replicas that have different catalogs and one database")
 struct CatalogVersionTests {
     private static let purchases = 40
 
@@ -22,7 +22,7 @@ struct CatalogVersionTests {
             environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: catalog, traceparent: nil)
     }
 
-    @Test("while replicas have different catalogs, no purchase is granted twice, and the old catalog leases no hold")
+    @Test("while replicas have different catalogs, no purchase is granted twice, and the older catalog leases no hold")
     func both() async throws {
         let database = try await LedgerDatabase()
         let (old, new) = (database.ledger(), database.ledger())

@@ -4,7 +4,7 @@ import Ledger
 import Postgres
 import Testing
 
-@Suite("Checkpoints in PostgreSQL")
+@Suite("Offset checkpoints in PostgreSQL")
 struct CheckpointTests {
     private static func checkpoints(_ pool: PostgresPool, group: String = "receiptd") -> PostgresCheckpoints {
         PostgresCheckpoints(pool: pool, group: group)
@@ -14,7 +14,8 @@ struct CheckpointTests {
         OffsetCheckpoint(nextOffset: offset, writer: writer, version: version)
     }
 
-    @Test("a new partition has no checkpoint, and a write succeeds only if the row holds the expected checkpoint")
+    @Test(
+        "a new partition has no offset checkpoint, and PostgreSQL replaces a checkpoint only if the writer expected it")
     func compareAndSet() async throws {
         let checkpoints = Self.checkpoints(try await LedgerDatabase().pool)
         let before = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2])
@@ -40,7 +41,7 @@ struct CheckpointTests {
         #expect(after.departures == [0: 0, 1: 0])
     }
 
-    @Test("of eight concurrent writers one creates the checkpoint; a writer that expects an existing row creates none")
+    @Test("if eight writers create a checkpoint concurrently, one succeeds; a writer that expects a row creates none")
     func race() async throws {
         let database = try await LedgerDatabase()
         for expected in [nil, Self.row(1, writer: 1)] as [OffsetCheckpoint?] {
@@ -67,7 +68,7 @@ struct CheckpointTests {
         }
     }
 
-    @Test("consumer groups that share a database do not see each other's checkpoints and departures")
+    @Test("consumer groups in one database do not see each other's checkpoints or counts of departed owners")
     func groups() async throws {
         let database = try await LedgerDatabase()
         let (one, other) = (Self.checkpoints(database.pool), Self.checkpoints(database.pool, group: "other"))
@@ -80,7 +81,7 @@ struct CheckpointTests {
         #expect(try await other.read(topic: Sample.topic, partitions: [0]).departures == [0: 0])
     }
 
-    @Test("a consumer group without checkpoints starts with the offset and departures that schema version 3 stored")
+    @Test("a consumer group without checkpoints starts with the offsets and departed owners of schema version 3")
     func adopted() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -95,7 +96,7 @@ struct CheckpointTests {
         #expect(try await checkpoints.read(topic: Sample.topic, partitions: [0, 1]).checkpoints[1]?.nextOffset == 50)
     }
 
-    @Test("departures are counted by partition, and later writes keep the counts")
+    @Test("PostgreSQL counts a partition's owners that gave it up alive; later checkpoint writes keep the count")
     func departures() async throws {
         let checkpoints = Self.checkpoints(try await LedgerDatabase().pool)
         let writes =
@@ -112,7 +113,9 @@ struct CheckpointTests {
         #expect(try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2]).departures == [0: 1, 1: 2])
     }
 
-    @Test("a second database has a history of its own, and refuses a checkpoint for decisions in the first database")
+    @Test(
+        "if decisions are in one database, a second database refuses a checkpoint for them, because its history differs"
+    )
     func otherDatabase() async throws {
         let here = try await Self.checkpoints(try await LedgerDatabase().pool).read(
             topic: Sample.topic, partitions: [0])
@@ -123,7 +126,7 @@ struct CheckpointTests {
         #expect(try await there.read(topic: Sample.topic, partitions: [0]).checkpoints.isEmpty)
     }
 
-    @Test("a restarted server has a new history, and refuses a checkpoint for decisions from before the restart")
+    @Test("a restarted PostgreSQL has a new history, and refuses a checkpoint for decisions from before the restart")
     func restart() async throws {
         let server = try EmbeddedPostgres.start(durable: true)
         let pool = LedgerDatabase.pool(server.uri)

@@ -8,7 +8,7 @@ import Testing
 @Suite("Rows that were written while PostgreSQL's clock was ahead")
 struct ClockTests {
     @Test(
-        "a parked submission whose due time and lease end lie two days ahead is leased immediately, and only once",
+        "if a parked submission's due time and lease end are two days ahead, a worker leases it immediately and once",
         arguments: [0, 3])
     func parked(takes: Int) async throws {
         let database = try await LedgerDatabase()
@@ -39,7 +39,9 @@ struct ClockTests {
         await store.close()
     }
 
-    @Test("a parked submission with a configured delay of days is not leased early")
+    @Test(
+        "if delays of a week are configured, no worker leases a parked submission before the end of its three-day delay"
+    )
     func longDelay() async throws {
         let database = try await LedgerDatabase()
         // An operator may set RETRY_DOUBT_SECONDS to a delay of days.
@@ -53,7 +55,7 @@ struct ClockTests {
         await store.close()
     }
 
-    @Test("a hold whose due time and lease end lie two days ahead is leased immediately, and only once")
+    @Test("if a hold's due time and lease end are two days ahead, a worker leases the hold immediately and once")
     func holds() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -68,8 +70,7 @@ struct ClockTests {
     }
 
     @Test(
-        "outbox events whose creation or lease end lies two days ahead are leased as orphans immediately, and only once"
-    )
+        "if an outbox event's creation or lease end is two days ahead, a worker leases the orphan immediately and once")
     func outbox() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -89,7 +90,7 @@ struct ClockTests {
         await ledger.close()
     }
 
-    @Test("a hold of the Apple budget that ends two days ahead is ignored, and a new hold takes effect")
+    @Test("if a stop of requests to Apple ends two days ahead, the replicas ignore it, and a new stop takes effect")
     func budget() async throws {
         let database = try await LedgerDatabase()
         let budget = PostgresAppleBudget(pool: database.pool)

@@ -3,7 +3,7 @@ import Ledger
 import Postgres
 import Testing
 
-@Suite("Plans of operators' commands on large tables")
+@Suite("The PostgreSQL plans of operators' commands on large tables")
 struct CommandPlanTests {
     private static let statements: [(name: String, types: String, parameters: String)] = [
         ("inspect_parked", "text, int8, int8", "'s-7', 100, 0"),
@@ -161,7 +161,7 @@ struct CommandPlanTests {
         }
     }
 
-    @Test("the search for an event id reads only the grants of the last days, by an index")
+    @Test("if an operator searches for an event id, PostgreSQL reads only the last days' grants, by an index")
     func recentGrants() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

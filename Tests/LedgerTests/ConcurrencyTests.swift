@@ -5,9 +5,9 @@ import Postgres
 import Synchronization
 import Testing
 
-@Suite("Concurrent ledgers")
+@Suite("Ledgers of two replicas that decide concurrently")
 struct ConcurrencyTests {
-    @Test("fifty submissions of one transaction by two players through two ledgers lead to one grant")
+    @Test("if two players submit one transaction fifty times through two ledgers, the ledgers grant it once")
     func oneTransaction() async throws {
         let database = try await LedgerDatabase()
         let ledgers = [database.ledger(writers: 2), database.ledger(writers: 2)]
@@ -26,7 +26,7 @@ struct ConcurrencyTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("if two players simultaneously restore a non-consumable under new ids, one is granted and one rejected")
+    @Test("if two players simultaneously restore a non-consumable under new ids, one gets it and the other is rejected")
     func twoRestores() async throws {
         let database = try await LedgerDatabase()
         let one = database.ledger()
@@ -53,7 +53,7 @@ struct ConcurrencyTests {
         await two.close()
     }
 
-    @Test("if two players simultaneously restore a purchase with a freed claim, exactly one player is granted")
+    @Test("if two players simultaneously restore a purchase whose claim names nobody, exactly one of them gets it")
     func twoRestoresOfFreed() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -78,7 +78,7 @@ struct ConcurrencyTests {
         await two.close()
     }
 
-    @Test("concurrent batches with the same transactions in opposite orders do not deadlock")
+    @Test("if concurrent batches have the same transactions in opposite orders, the batches do not deadlock")
     func oppositeOrders() async throws {
         let troubles = Atomic<Int>(0)
         let observer = LedgerObserver(trouble: { trouble in
@@ -137,7 +137,7 @@ struct ConcurrencyTests {
     }
 
     @Test(
-        "while one writer's batch waits for a lock, the second writer writes the queued decisions",
+        "while one of the ledger's writers waits for a lock, the ledger's second writer writes the queued decisions",
         .timeLimit(.minutes(1)))
     func backlog() async throws {
         let database = try await LedgerDatabase()

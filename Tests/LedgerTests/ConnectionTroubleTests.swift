@@ -85,7 +85,7 @@ struct ConnectionTroubleTests {
         server.stop()
     }
 
-    @Test("if a COMMIT gets no answer, the ledger looks the batch up, and does not write the batch twice")
+    @Test("if PostgreSQL does not answer a COMMIT, the ledger looks the batch up, and does not write it twice")
     func lostCommitAnswers() async throws {
         let server = try EmbeddedPostgres.start(durable: false)
         let database = try await LedgerDatabase(server: server)
@@ -106,7 +106,7 @@ struct ConnectionTroubleTests {
         server.stop()
     }
 
-    @Test("a batch whose COMMIT fails is written again")
+    @Test("if the COMMIT of a batch fails, the ledger writes the batch again")
     func failedCommits() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

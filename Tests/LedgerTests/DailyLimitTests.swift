@@ -13,7 +13,8 @@ struct DailyLimitTests {
             dailyLimit: limit)
     }
 
-    @Test("of forty concurrent purchases of two players on one day, exactly the daily limit is granted to each player")
+    @Test(
+        "if two players each buy twenty times concurrently on one day, each player is granted exactly the daily limit")
     func concurrent() async throws {
         let database = try await LedgerDatabase()
         let ledgers = [database.ledger(writers: 2), database.ledger(writers: 2)]
@@ -35,7 +36,7 @@ struct DailyLimitTests {
     /// Both ledgers read the day's grants before either ledger has committed. The second ledger waits for the lock of
     /// the first, and then counts.
     @Test(
-        "the daily limit holds across replicas under every default isolation level of the database",
+        "two replicas together keep to the daily limit under every default isolation level of the database",
         arguments: ["read committed", "repeatable read", "serializable"])
     func isolation(level: String) async throws {
         let database = try await LedgerDatabase()
@@ -67,7 +68,7 @@ struct DailyLimitTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("a daily limit counts other systems' grants but no revoked grants or holds; a release may exceed the limit")
+    @Test("a daily limit counts other systems' grants, but no revoked grants or holds; a released hold may exceed it")
     func counted() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -104,7 +105,7 @@ struct DailyLimitTests {
         await ledger.close()
     }
 
-    @Test("a partly revoked grant counts towards the limit until all its units are revoked")
+    @Test("a partly revoked grant counts towards the daily limit until all its units are revoked")
     func parts() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -135,7 +136,8 @@ struct DailyLimitTests {
     }
 
     @Test(
-        "concurrent batches that check daily limits in opposite orders do not deadlock, and all purchases are granted")
+        "if concurrent batches check daily limits in opposite orders, no batch deadlocks, and all purchases are granted"
+    )
     func oppositeOrders() async throws {
         let database = try await LedgerDatabase()
         let one = database.ledger()

@@ -14,7 +14,7 @@ struct DatabaseHistoryTests {
             history: WaitingHistory(), dueAfterSeconds: 3_600)
     }
 
-    @Test("each answer that completes a record names the database history that the checkpoints use")
+    @Test("each answer of PostgreSQL that completes a record names the database history that the checkpoints use")
     func everywhere() async throws {
         let database = try await LedgerDatabase()
         let here = try await PostgresCheckpoints(pool: database.pool, group: "receiptd").read(
@@ -42,7 +42,7 @@ struct DatabaseHistoryTests {
         await ledger.close()
     }
 
-    @Test("a session caches the database history, and computes the history again after RESET ALL or a rollback")
+    @Test("a PostgreSQL session caches the database history, and computes it again after RESET ALL or a rollback")
     func kept() async throws {
         struct Stop: Error {}
         let database = try await LedgerDatabase()

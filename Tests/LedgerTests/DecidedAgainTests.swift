@@ -18,8 +18,7 @@ struct DecidedAgainTests {
             isDecidedAgain: isDecidedAgain)
     }
 
-    @Test(
-        "a refunded purchase is granted and immediately revoked, whether a notification or an answer shows the refund")
+    @Test("if a worker decides a lost record again, it grants a purchase that was refunded, and revokes it immediately")
     func refunded() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -45,7 +44,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("if a later answer of the batch shows a refund, a lost original is granted and revoked, and its copy granted")
+    @Test("if two lost grants are decided again and an answer shows a refund, the original is revoked, its copy is not")
     func shownNext() async throws {
         let database = try await LedgerDatabase()
         let claims = PostgresClaims(pool: database.pool)
@@ -79,7 +78,8 @@ struct DecidedAgainTests {
         #expect(try await database.number("SELECT count(*) FROM outbox") == 3)
     }
 
-    @Test("a purchase whose refund was reversed is granted, and reinstated with revision 2")
+    @Test(
+        "if a record with a reversed refund is decided again, the purchase is granted, and reinstated with revision 2")
     func reversed() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -98,8 +98,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test(
-        "a refunded purchase is rejected as cancelled if the rules do not grant it, or at the record's first decision")
+    @Test("a refunded purchase is rejected at its record's first decision, or if the rules do not grant the purchase")
     func cancelled() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -116,7 +115,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a non-consumable that was granted and immediately revoked is granted when the player buys the product again")
+    @Test("if a refunded non-consumable was granted and immediately revoked, the player can buy it again and get it")
     func nonConsumable() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -132,7 +131,7 @@ struct DecidedAgainTests {
     }
 
     @Test(
-        "the immediate revocation of a refunded purchase does not stop the grant of the receipt's other purchase",
+        "if a record is decided again, revoking a refunded purchase does not stop the grant of another purchase",
         arguments: [ProductKind.consumable, .nonConsumable, .autoRenewableSubscription])
     func othersOfTheReceipt(kind: ProductKind) async throws {
         let database = try await LedgerDatabase()
@@ -164,7 +163,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a refunded purchase that Apple announced before the fall-back is granted and revoked, even after a refusal")
+    @Test("if Apple announced a refunded purchase before a fall-back, it is granted and revoked, even after a refusal")
     func announced() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -192,7 +191,8 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("on release, a refunded purchase held before the fall-back is granted and revoked; a later hold is rejected")
+    @Test(
+        "if a refunded purchase was held before the database fell back, its release grants the purchase and revokes it")
     func held() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -247,7 +247,7 @@ struct DecidedAgainTests {
         }
     }
 
-    @Test("after each fall-back, a subscription's revisions exceed all that the lost state may have published")
+    @Test("after each fall-back of the database, a subscription's revisions exceed all that can have been published")
     func revisions() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -281,7 +281,8 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a subscription created after the fall-back starts with a revision above every revision of the lost state")
+    @Test(
+        "a subscription created after a database falls back starts with a revision above all revisions that were lost")
     func firstRevision() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -58,7 +58,7 @@ struct DefaultOutcomesTests {
         await ledger.close()
     }
 
-    @Test("maintenance moves the default partition's rows in slices, keeps answers readable, then creates missing days")
+    @Test("maintenance empties the default partition in slices, keeps answers readable, and then creates missing days")
     func moved() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -82,7 +82,7 @@ struct DefaultOutcomesTests {
         await ledger.close()
     }
 
-    @Test("migrate empties the default partition, reports its progress and makes the missing days")
+    @Test("receiptd migrate empties the default partition of outcomes, and creates the missing day partitions")
     func migrated() async throws {
         let database = try await LedgerDatabase()
         let partitions = try await database.number(Self.days)

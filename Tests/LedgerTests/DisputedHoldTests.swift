@@ -36,7 +36,7 @@ struct DisputedHoldTests {
             .map { "\($0.transactionID) \($0.playerID)\($0.releasedAt == nil ? "" : " released")" }.sorted()
     }
 
-    @Test("an operator ends one player's hold and leaves the other player's hold unchanged")
+    @Test("if two players have holds of one transaction, an operator ends one hold and leaves the other unchanged")
     func oneOfTwo() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -58,7 +58,8 @@ struct DisputedHoldTests {
         await ledger.close()
     }
 
-    @Test("an operator's paged rejection ends all 250 disputed holds of one transaction")
+    @Test(
+        "if an operator rejects the 250 disputed holds of one transaction, the command ends all of them, page by page")
     func pages() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -76,7 +77,7 @@ struct DisputedHoldTests {
         await ledger.close()
     }
 
-    @Test("erasing a player ends only the erased player's hold of a disputed transaction")
+    @Test("before a player's erasure, an operator rejects only this player's hold of a disputed transaction")
     func erased() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -86,7 +87,7 @@ struct DisputedHoldTests {
         await ledger.close()
     }
 
-    @Test("an announced purchase stays claimed until the last hold of its transaction has ended")
+    @Test("if two players hold an announced purchase, it stays claimed until the last of the two holds has ended")
     func announced() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -103,7 +104,7 @@ struct DisputedHoldTests {
         await ledger.close()
     }
 
-    @Test("a refund request about a purchase with two holds belongs to the player of the first hold")
+    @Test("if a purchase has two players' holds, a refund request about it belongs to the player of the first hold")
     func refundOwner() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -142,7 +143,7 @@ struct DisputedHoldTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("an earlier version's DELETE, which would delete both holds of a transaction, fails")
+    @Test("if an earlier version's DELETE would delete two players' holds of one transaction, PostgreSQL refuses it")
     func earlierWorker() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -154,7 +155,8 @@ struct DisputedHoldTests {
         await ledger.close()
     }
 
-    @Test("migrating 60,000 holds reports the new indexes one by one, and then a transaction can have two holds")
+    @Test(
+        "a migration of 60,000 holds reports each new index; afterwards two players can have holds of one transaction")
     func migrated() async throws {
         let database = try await LedgerDatabase(schema: "11")
         try await database.run(

@@ -17,7 +17,7 @@ struct EncodingTests {
     }
 
     @Test(
-        "a migration fails with the database's name and encoding in its error, and makes no table",
+        "if a database is not UTF-8, the migration's error names the database and its encoding, and no table is made",
         arguments: ["LATIN1", "SQL_ASCII"])
     func refused(encoding: String) async throws {
         let database = try await database(encoding)
@@ -29,7 +29,7 @@ struct EncodingTests {
         #expect(try await database.number("SELECT count(*) FROM pg_class WHERE relname = 'schema_version'") == 0)
     }
 
-    @Test("a submission with characters that the database's encoding lacks is parked with the characters escaped")
+    @Test("if a database's encoding lacks a submission's characters, the submission is parked with escaped characters")
     func parked() async throws {
         let database = try await database("LATIN2")
         try await database.run(Schema.script)

@@ -45,7 +45,7 @@ struct FallBackWatchTests {
         await ledger.close()
     }
 
-    @Test("a new connection to the same database counts as no fall-back")
+    @Test("a new connection to the unchanged database does not count as a fall-back of the database")
     func sameState() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -81,7 +81,7 @@ struct FallBackWatchTests {
         await ledger.close()
     }
 
-    @Test("a ledger that has decided nothing yet notices each replacement of the database by a copy")
+    @Test("if a ledger has decided nothing yet, it still notices each replacement of its database by a copy")
     func otherDatabaseBeforeTheFirst() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -105,9 +105,7 @@ struct FallBackWatchTests {
         await ledger.close()
     }
 
-    @Test(
-        "after a lost decision no notification is applied and no hold is leased until the losses are known"
-    )
+    @Test("if a decision was lost, the ledger applies no notification and leases no hold until the losses are known")
     func everyDecision() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -133,7 +131,7 @@ struct FallBackWatchTests {
         await ledger.close()
     }
 
-    @Test("the ledger notices the loss of an applied notification before the next decision")
+    @Test("if the database loses an applied notification, the ledger notices the loss before the next decision")
     func lostNotice() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -30,7 +30,7 @@ struct GatheringTests {
         return delays
     }
 
-    @Test("at 20, 250, 1,000 and 5,000 submissions a second, the wait is 0, 10, 3 to 5 and 10 ms")
+    @Test("at 20, 250, 1,000 and 5,000 submissions a second, a batch waits 0, 10, 3 to 5 and 10 ms for more of them")
     func rates() throws {
         #expect(Self.delays(perSecond: 20, seconds: 5).allSatisfy { $0 == .zero })
         let everyday = try #require(Self.delays(perSecond: 250, seconds: 5).last)
@@ -41,7 +41,7 @@ struct GatheringTests {
         #expect(flood.allSatisfy { $0 == .milliseconds(10) }, "\(flood)")
     }
 
-    @Test("the given bound limits the wait of a batch behind few submissions, and not of a batch behind many")
+    @Test("a caller's bound limits a batch's wait after a small batch, but not after a large batch")
     func bounded() {
         var gathering = Self.gathering()
         var now = ContinuousClock.now
@@ -57,8 +57,7 @@ struct GatheringTests {
         #expect(gathering.delay(behind: 400, now: now, atMost: .milliseconds(1)) == .milliseconds(10))
     }
 
-    @Test(
-        "with a share of one half, the wait after a small batch halves, and the wait after a large batch is unchanged")
+    @Test("a configured share of one half halves a batch's wait after a small batch, but not after a large batch")
     func half() {
         var (whole, half) = (Self.gathering(), Self.gathering(share: 0.5))
         var now = ContinuousClock.now
@@ -71,7 +70,7 @@ struct GatheringTests {
         #expect(half.delay(behind: 30, now: now) == .milliseconds(6))
     }
 
-    @Test("if the longest wait is configured as zero, no batch waits", arguments: [1, 8, 400])
+    @Test("if the longest wait is configured as zero, no batch waits for more submissions", arguments: [1, 8, 400])
     func none(count: Int) {
         var gathering = Gathering(busyGroup: 8, busyDelay: .milliseconds(4), longestDelay: .zero)
         var now = ContinuousClock.now
@@ -81,7 +80,7 @@ struct GatheringTests {
         }
     }
 
-    @Test("after a pause of five seconds, the next batch does not wait")
+    @Test("if no submission came for five seconds, the next batch does not wait for more submissions")
     func pause() {
         var gathering = Self.gathering()
         var now = ContinuousClock.now
@@ -94,7 +93,7 @@ struct GatheringTests {
     }
 }
 
-@Suite("Recall queries at everyday rates")
+@Suite("The queries that look up earlier answers, at 250 submissions a second")
 struct RecallGatheringTests {
     /// Returns the number of look-ups in the database for `count` recall queries that arrive one after the other.
     private static func looks(for count: Int, longestDelay: Duration) async throws -> Int {
@@ -125,7 +124,7 @@ struct RecallGatheringTests {
     }
 
     /// A slow machine makes larger groups, never smaller groups.
-    @Test("200 recall queries that arrive 4 ms apart take fewer than 100 look-ups, and each query is answered")
+    @Test("if 200 recall queries arrive 4 ms apart, the ledger answers them with fewer than 100 look-ups in PostgreSQL")
     func gathered() async throws {
         let looks = try await Self.looks(for: 200, longestDelay: .milliseconds(400))
         #expect(looks < 100, "\(looks) looks for 200 questions")

@@ -49,7 +49,7 @@ struct GrantDecisionTests {
     }
 
     @Test(
-        "after an operator revokes a non-consumable's original, the ledger rejects a copy, and vice versa",
+        "if an operator revokes a non-consumable's original or restored copy, the ledger rejects the other of the two",
         arguments: ["1000", "1001"])
     func revokedOriginal(granted: String) async throws {
         let database = try await LedgerDatabase()
@@ -168,7 +168,7 @@ struct GrantDecisionTests {
         await ledger.close()
     }
 
-    @Test("a later period of a subscription is granted although an operator revoked an earlier period")
+    @Test("if an operator revoked a subscription's period, a later period is granted all the same")
     func laterPeriod() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

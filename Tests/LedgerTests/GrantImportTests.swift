@@ -6,7 +6,7 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("Importing grants")
+@Suite("The import of another system's grants")
 struct GrantImportTests {
     private func grant(
         _ id: String, original: String? = nil, player: String = "player-1", line: Int = 1,
@@ -36,7 +36,7 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test("an imported copy in force blocks further copies, even if the original was revoked in the file or before")
+    @Test("if an imported restored copy is in force, further copies are rejected, even if the original is revoked")
     func copyInForce() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -75,7 +75,7 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test("a refund request for a held renewal of an imported subscription is leased as undelivered")
+    @Test("if a renewal of an imported subscription is held, its refund request is leased as undelivered")
     func heldRenewal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -113,7 +113,7 @@ struct GrantImportTests {
         #expect(player == trap)
     }
 
-    @Test("an import makes holds of the imported original's copies due, and the holds end as already granted")
+    @Test("if an import grants an original, the holds of its copies become due, and end as already granted")
     func holds() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -3,9 +3,9 @@ import Fulfillment
 import Ledger
 import Testing
 
-@Suite("Granted units")
+@Suite("The report of granted and revoked units")
 struct GrantedUnitsTests {
-    @Test("the report counts production units on the days of purchase and of revocation, in the given time zone")
+    @Test("the report of granted units counts production units by purchase and revocation day, in a given time zone")
     func units() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -33,7 +33,8 @@ struct GrantedUnitsTests {
         #expect(try await GrantedUnits.isKnown(timeZone: "Mars", in: database.pool) == false)
     }
 
-    @Test("the report sums money by currency without the revoked share, and lists grants without a price separately")
+    @Test(
+        "the report of granted units sums money by currency, less revoked shares, and lists unpriced grants separately")
     func money() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Queue of groups")
+@Suite("The queue that hands out groups of requests")
 struct GroupQueueTests {
     @Test(
-        "a reader with a minimum of three elements never gets a group of two, and gets a group once three wait",
+        "if a reader of the group queue wants three elements, it never gets two, and gets a group when three wait",
         .timeLimit(.minutes(1)))
     func minimum() async {
         let queue = GroupQueue<Int, Int>()
@@ -32,7 +32,9 @@ struct GroupQueueTests {
         #expect(await patient.value == 3)
     }
 
-    @Test("closing the queue ends the readers that wait for one element or for several", .timeLimit(.minutes(1)))
+    @Test(
+        "closing the group queue ends its readers, whether they wait for one element or for several",
+        .timeLimit(.minutes(1)))
     func close() async {
         let queue = GroupQueue<Int, Int>()
         let waiting = [1, 3].map { minimum in
@@ -43,7 +45,7 @@ struct GroupQueueTests {
     }
 
     @Test(
-        "a watcher wakes an idle reader for an element that no reader took, and ends when the queue is closed",
+        "the group queue's watcher wakes an idle reader for an element that no reader took; closing ends the watcher",
         .timeLimit(.minutes(1)))
     func watch() async {
         let queue = GroupQueue<Int, Int>(patience: .milliseconds(20))
@@ -57,7 +59,7 @@ struct GroupQueueTests {
         await watch.value
     }
 
-    @Test("a watcher of an empty queue ends when its task is cancelled", .timeLimit(.minutes(1)))
+    @Test("the watcher of an empty group queue ends when the watcher's task is cancelled", .timeLimit(.minutes(1)))
     func cancelledWatch() async {
         let queue = GroupQueue<Int, Int>()
         let watch = Task { await queue.watch() }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Places of notification histories in the ledger")
+@Suite("The ledger's places in Apple's notification histories")
 struct HistoryPlaceTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
 
-    @Test("a history's place advances only if all notifications before the place took effect in this database")
+    @Test("a place in Apple's notification history advances only if all earlier notifications are in this database")
     func fellOver() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)
@@ -30,11 +30,12 @@ struct HistoryPlaceTests {
     }
 }
 
-@Suite("Partly read windows of a notification history")
+@Suite("Partly read windows of Apple's notification history")
 struct HistoryPageTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
 
-    @Test("a saved page is dropped if the window is too old for Apple, ends in the future, or starts before the place")
+    @Test(
+        "a saved history page is dropped if its window is 180 days old, ends in the future, or starts before the place")
     func outdated() {
         let now = Sample.noon
         let day: Int64 = 86_400_000
@@ -55,7 +56,7 @@ struct HistoryPageTests {
 }
 
 /// Tests leases that end because the notification kills the process that leased the history's place.
-@Suite("Notifications that kill the process, in the ledger")
+@Suite("The ledger's record of notifications that kill the worker")
 struct SuspectNotificationTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
     private static let body = Digest256(hashing: Array("a".utf8))
@@ -67,7 +68,7 @@ struct SuspectNotificationTests {
         }
     }
 
-    @Test("leases of a place without progress are counted; a page, a window's end or a release restarts the count")
+    @Test("the ledger counts leases of a history place without progress; progress or a release restarts the count")
     func starts() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)
@@ -95,7 +96,7 @@ struct SuspectNotificationTests {
         #expect(try await places.lease(Self.scope, survived: nil, seconds: 60)?.starts == 1)
     }
 
-    @Test("an expired lease counts as a death against the notification started last, unless the process survived")
+    @Test("if a history lease expires, the last started notification counts a worker death, unless the worker survived")
     func deaths() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)
@@ -119,7 +120,7 @@ struct SuspectNotificationTests {
         #expect(try await places.lease(Self.scope, survived: nil, seconds: 60)?.culprit == nil)
     }
 
-    @Test("the next replica that leases a place knows the last hundred notifications that were set aside")
+    @Test("the next replica that leases a history place knows the last 100 notifications that were set aside")
     func setAside() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)

@@ -55,7 +55,7 @@ struct HoldSuspectTests {
     }
 
     @Test(
-        "a hold that kills workers in three shared and three isolated leases is set aside; the other holds are granted")
+        "if a hold kills three workers in shared leases and three alone, it is set aside; the other holds are granted")
     func poison() async throws {
         try await with { holds, database in
             #expect(try await release(database) == 5)
@@ -96,7 +96,9 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("no newer catalog leases a set-aside hold, and an operator's release clears the hold's counted deaths")
+    @Test(
+        "if a hold is set aside, no newer catalog makes it due; an operator's release resets its count of worker deaths"
+    )
     func setAside() async throws {
         try await with(holds: 1) { holds, database in
             try await database.run("UPDATE holds SET due_at = now(), takes = 5, is_alone = true, deaths_alone = 2")
@@ -114,7 +116,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("three expired leases make a hold suspect; leases that a living worker ends or outlasts do not")
+    @Test("after three expired leases a hold is suspected of killing workers; leases that a worker ends do not count")
     func innocent() async throws {
         try await with(holds: 1) { holds, database in
             for _ in 0..<10 {
@@ -147,7 +149,8 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("each expired lease lengthens the next lease, up to six minutes, and a hold that is kept is not suspect")
+    @Test(
+        "each expired lease of a hold makes the next a minute longer, up to six minutes; a kept hold is not suspected")
     func kept() async throws {
         try await with(holds: 1) { holds, database in
             var seconds: [Int] = []
@@ -167,7 +170,8 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("a lease is counted before the submission is read, and a worker without the lease cannot set a hold aside")
+    @Test(
+        "the ledger counts a hold's lease before it reads the submission; a worker without a lease sets no hold aside")
     func countedFirst() async throws {
         try await with(holds: 2) { holds, database in
             #expect(try await release(database) == 2)
@@ -198,7 +202,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("the statements for suspected and due holds use an index in a table of 50,000 holds")
+    @Test("the statements that find suspected and due holds use an index in a table of 50,000 holds")
     func plan() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

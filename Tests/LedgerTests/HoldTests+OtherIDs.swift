@@ -6,7 +6,9 @@ import Testing
 @testable import Ledger
 
 extension HoldTests {
-    @Test("an operator's rejection covers a period's other ids and a non-consumable's copies, for this player only")
+    @Test(
+        "an operator's rejection of a hold covers the player's other ids of the period and copies of the non-consumable"
+    )
     func rejectedUnderAnotherID() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -31,7 +33,7 @@ extension HoldTests {
         await ledger.close()
     }
 
-    @Test("a released hold of a non-consumable is granted even if an operator rejected the player's other copy")
+    @Test("if an operator rejects one of a non-consumable's two held copies, a release of the other ends with a grant")
     func releasedBesideRejected() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -8,7 +8,7 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("Ending holds")
+@Suite("Holds that operators or newer catalogs end")
 struct HoldTests {
     func held(
         _ id: String, original: String? = nil, kind: ProductKind? = .consumable, for reason: Reason = .retiredProduct
@@ -43,7 +43,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("a released hold is leased once and settled with a grant, and the event waits in the outbox")
+    @Test("if a released hold is settled with a grant, the event is in the outbox, and the hold's rows are deleted")
     func release() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -77,7 +77,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("an unreadable purchase that is still unreadable on release stays held, with a note and no purchase time")
+    @Test("if a released hold's purchase is still unreadable, it stays held, with a note and without a purchase time")
     func unreadable() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -102,7 +102,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("after an operator's release or a lease's expiry, the earlier worker can no longer settle the hold")
+    @Test("if an operator releases a leased hold, or the lease expires, the first worker can no longer settle the hold")
     func leases() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -128,7 +128,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("an operator's rejection frees the purchase for other players, and stays in force for the rejected player")
+    @Test("if an operator rejects a hold, other players can get the purchase, and the rejected player stays rejected")
     func reject() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -157,7 +157,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("an operator's rejection of a held renewal leaves the subscription with its owner")
+    @Test("if an operator rejects a held renewal, the subscription still belongs to its owner")
     func refusedRenewal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -173,7 +173,8 @@ struct HoldTests {
     }
 
     @Test(
-        "a settled hold claims the original that Apple now shows, and the last hold's end frees the previous original")
+        "if Apple changed a held purchase's original, a grant claims the new one; the last hold's end frees the old one"
+    )
     func anotherOriginal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -204,7 +205,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("two held transactions of one record are rejected with two events")
+    @Test("if an operator rejects two held transactions of one record, each rejection has an event")
     func twoOfOneRecord() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -218,7 +219,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("a hold is leased only under a catalog that is newer than the last catalog that kept the hold")
+    @Test("a worker leases a hold only under a catalog that is newer than the last catalog that kept the hold")
     func catalogs() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -28,7 +28,9 @@ struct HungSessionTests {
             """)
     }
 
-    @Test("a batch whose session hangs delays no other submission, and is written once", arguments: Moment.allCases)
+    @Test(
+        "if a batch's PostgreSQL session hangs, no other submission is delayed, and the batch is written once",
+        arguments: Moment.allCases)
     func others(moment: Moment) async throws {
         let database = try await LedgerDatabase()
         try await freeze(moment, in: database)

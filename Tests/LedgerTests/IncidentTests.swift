@@ -1,9 +1,9 @@
 import Ledger
 import Testing
 
-@Suite("Incidents")
+@Suite("The store of incidents")
 struct IncidentTests {
-    @Test("incidents are summed by kind and subject, with the latest time, and deleted after 90 days")
+    @Test("the incident store sums incidents by kind, with the latest time, and deletes them after 90 days")
     func added() async throws {
         let database = try await LedgerDatabase()
         let store = IncidentStore(pool: LedgerDatabase.pool(database.uri))

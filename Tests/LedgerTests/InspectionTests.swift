@@ -8,14 +8,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Inspecting")
+@Suite("The inspection of a player, transaction, submission or event")
 struct InspectionTests {
     private func rows(_ section: String, of id: String, in database: LedgerDatabase) async throws -> [JSONValue] {
         let inspection = try await Inspection.of(id, days: 100_000, limit: 50, in: database.pool)
         return try #require(inspection.sections.first { $0.name == section }).rows
     }
 
-    @Test("a search that exceeds its time limit throws TooLong, and the database session can be used again")
+    @Test("if an inspection exceeds its time limit, it throws TooLong, and the database session can be used again")
     func tooLong() async throws {
         let database = try await LedgerDatabase()
         let obstacle = try await OpenTransaction(database, "LOCK TABLE outcomes IN ACCESS EXCLUSIVE MODE")
@@ -99,7 +99,7 @@ struct InspectionTests {
         await ledger.close()
     }
 
-    @Test("an inspection reads the days' outcomes once for an unknown id or a submission, and twice for an order id")
+    @Test("an inspection reads the outcomes table once for an unknown id or a submission id, and twice for an order id")
     func readings() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -227,7 +227,7 @@ struct InspectionTests {
         await ledger.close()
     }
 
-    @Test("a player's tenth replay of another player's purchase within 30 days is reported, once")
+    @Test("if a player submits others' purchases for the tenth time in 30 days, the ledger reports the player once")
     func replays() async throws {
         let database = try await LedgerDatabase()
         let told = Told()

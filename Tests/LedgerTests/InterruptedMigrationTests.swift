@@ -25,7 +25,7 @@ struct InterruptedMigrationTests {
     }
 
     @Test(
-        "a migration killed at a command leaves the schema version as it was, and the next migration completes",
+        "if a migration is killed, the schema version stays as it was, and the next migration completes",
         arguments: [true, false])
     func killed(fromVersion3: Bool) async throws {
         let database =
@@ -48,7 +48,7 @@ struct InterruptedMigrationTests {
         #expect(try await database.catalog() == LedgerDatabase().catalog())
     }
 
-    @Test("a migration killed while it builds an index leaves the index invalid, and the next migration rebuilds it")
+    @Test("if a migration is killed during an index build, the index is invalid, and the next migration rebuilds it")
     func killedBuilding() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -82,7 +82,7 @@ struct InterruptedMigrationTests {
         await pool.close()
     }
 
-    @Test("workers' decisions during killed and repeated migrations are neither lost nor refused")
+    @Test("while migrations are killed and repeated, no decision of a worker is lost or refused")
     func underLoad() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger(writers: 2, backlog: 1)

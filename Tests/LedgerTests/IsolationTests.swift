@@ -21,7 +21,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "a submission whose earlier grants were deleted by hand is parked, and the other 59 of its batch are granted",
+        "if a submission's grants were deleted by hand, it is parked; the other 59 of its batch are granted",
         .timeLimit(.minutes(2)))
     func grantsGone() async throws {
         let database = try await LedgerDatabase()
@@ -44,7 +44,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "a submission that fails even in a batch of its own is parked, and the other 99 of the batch are granted",
+        "if a submission fails even in a batch of its own, it is parked; the other 99 submissions are granted",
         .timeLimit(.minutes(2)))
     func ownError() async throws {
         let database = try await LedgerDatabase()
@@ -66,7 +66,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "a submission that fails for a missing privilege is not parked, and is granted once the cause is removed",
+        "if a submission fails for a missing privilege, it is not parked, and is granted when the cause is removed",
         .timeLimit(.minutes(2)))
     func missingRight() async throws {
         let database = try await LedgerDatabase()

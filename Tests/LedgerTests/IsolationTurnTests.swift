@@ -3,11 +3,11 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Turns of the halves of a failed batch")
+@Suite("The turns in which the ledger retries the halves of a failed batch")
 struct IsolationTurnTests {
     private static let error = PostgresError(sqlState: "P0001", message: "no")
 
-    @Test("if a new entry arrives before each turn, the halves of a failed batch get two of twenty turns")
+    @Test("if new decisions keep arriving, the two halves of a failed batch get two of twenty turns to be written")
     func steadyStream() throws {
         var isolation = Isolation([1, 2, 3, 4])
         let now = ContinuousClock.now

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Grants and outcomes in one statement")
+@Suite("The statement that writes grants and outcomes together")
 struct JoinedStatementTests {
     private static func ledger(
         _ database: LedgerDatabase, observer: LedgerObserver = LedgerObserver()
@@ -37,7 +37,7 @@ struct JoinedStatementTests {
         }
     }
 
-    @Test("one statement writes a batch's grants and outcomes, unless the ledger must count a replay in between")
+    @Test("one statement writes a batch's grants and outcomes, unless the ledger must count a replay between the two")
     func statements() async throws {
         let database = try await LedgerDatabase()
         let (ledger, pool) = Self.ledger(database)
@@ -55,7 +55,7 @@ struct JoinedStatementTests {
         await ledger.close()
     }
 
-    @Test("the joined statement skips purchases that another player owns, and decides a repeated record only once")
+    @Test("the statement that writes grants and outcomes skips others' purchases, and stores a repeated record once")
     func known() async throws {
         for (index, known) in [
             // Another player's claim.
@@ -87,7 +87,7 @@ struct JoinedStatementTests {
     }
 
     @Test(
-        "the joined statement waits for an uncommitted claim, and grants the purchase only if the claim is rolled back")
+        "the statement that writes grants waits for an uncommitted claim, and grants only if the claim is rolled back")
     func race() async throws {
         let database = try await LedgerDatabase()
         let (ledger, _) = Self.ledger(database)
@@ -120,7 +120,8 @@ struct JoinedStatementTests {
         await ledger.close()
     }
 
-    @Test("if the event or proof already exists, the joined statement fails, and the ON CONFLICT variant succeeds")
+    @Test(
+        "if the event or the proof already exists, the ledger repeats the joined insert with ON CONFLICT, and succeeds")
     func conflict() async throws {
         let decision = Sample.decision(
             [Sample.judged(Sample.purchase("1"))], player: "one", offset: 1, remembers: true)
@@ -167,7 +168,7 @@ struct JoinedStatementTests {
         }
     }
 
-    @Test("the two variants of the joined statement differ only in ON CONFLICT clauses")
+    @Test("the two statements that insert grants and outcomes differ only in their ON CONFLICT clauses")
     func variants() throws {
         let conflict = "    ON CONFLICT DO NOTHING"
         let strict = try Self.lines("insert_grants_and_outcomes")
@@ -178,7 +179,7 @@ struct JoinedStatementTests {
         #expect(strict.filter { $0 != conflict } == looking.filter { $0 != conflict })
     }
 
-    @Test("the text of the joined statement is insert_grants followed by insert_outcomes")
+    @Test("the SQL of insert_missing_grants_and_outcomes is insert_grants followed by insert_outcomes")
     func parts() throws {
         let grants = try Self.lines("insert_grants").dropLast(2)
         let outcomes = try Self.lines("insert_outcomes").dropLast().map { line in

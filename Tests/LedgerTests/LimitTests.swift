@@ -6,7 +6,7 @@ import Postgres
 import Testing
 
 /// Each value of the record has its longest length, in characters of four bytes.
-@Suite("Names at their limits")
+@Suite("Names and proofs of the greatest permitted length")
 struct LimitTests {
     private static func longest(_ prefix: String, _ scalars: Int) -> String {
         prefix + String(repeating: "\u{1F600}", count: scalars - prefix.unicodeScalars.count)
@@ -107,7 +107,9 @@ struct LimitTests {
         await parking.close()
     }
 
-    @Test("a submission with a NUL character in a name is parked, and nothing is granted", arguments: 0..<5)
+    @Test(
+        "if a name in a submission has a NUL character, the submission is parked, and nothing is granted",
+        arguments: 0..<5)
     func nul(field: Int) async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

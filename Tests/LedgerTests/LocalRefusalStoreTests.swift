@@ -18,7 +18,7 @@ struct LocalRefusalStoreTests {
             occurredAt: "2026-11-27T04:52:16Z")
     }
 
-    @Test("a local refusal that was added twice is found once, by submission, player or event")
+    @Test("if a local refusal is stored twice, an inspection by submission, player or event finds it once")
     func found() async throws {
         let database = try await LedgerDatabase()
         let store = LocalRefusalStore(pool: database.pool)
@@ -31,7 +31,7 @@ struct LocalRefusalStoreTests {
         }
     }
 
-    @Test("dead letters are listed by reason, player and time, without other local refusals")
+    @Test("a list of dead letters by reason, player and time leaves out other local refusals")
     func deadLetters() async throws {
         let database = try await LedgerDatabase()
         let store = LocalRefusalStore(pool: database.pool)
@@ -54,7 +54,7 @@ struct LocalRefusalStoreTests {
             try await KeptDeadLetters.list(["too_large"], limit: 1, in: database.pool).map(\.submissionID) == ["s-1"])
     }
 
-    @Test("local refusals are deleted after three days")
+    @Test("maintenance deletes local refusals after three days")
     func forgotten() async throws {
         let database = try await LedgerDatabase()
         try await LocalRefusalStore(pool: database.pool).add((1...6).map { Self.refusal($0) })

@@ -4,9 +4,9 @@ import Ledger
 import Postgres
 import Testing
 
-@Suite("Migration beside workers and readers")
+@Suite("Migrations beside workers and readers")
 struct MigrationTests {
-    @Test("a current schema is left unchanged, without waiting for a backup that reads the grants")
+    @Test("if the schema is current, a migration changes nothing, and does not wait for a backup that reads the grants")
     func current() async throws {
         let database = try await LedgerDatabase()
         let backup = try await OpenTransaction(database, "LOCK TABLE grants, outcomes IN ACCESS SHARE MODE")
@@ -18,7 +18,7 @@ struct MigrationTests {
     }
 
     @Test(
-        "a migration that a backup blocks names the backup's session, blocks no grants, and completes after the backup",
+        "if a backup blocks a migration, the migration names the backup's session, and blocks no grants meanwhile",
         .timeLimit(.minutes(2)))
     func old() async throws {
         let database = try await LedgerDatabase()
@@ -46,7 +46,8 @@ struct MigrationTests {
         await pool.close()
     }
 
-    @Test("a migration blocked for too long names the blocking session, and leaves the schema version unchanged")
+    @Test(
+        "if a migration is blocked too long, its error names the blocking session, and the schema version is unchanged")
     func patience() async throws {
         let database = try await LedgerDatabase()
         try await database.run("DROP TABLE maintenance_turns; UPDATE schema_version SET version = 3")
@@ -88,7 +89,7 @@ struct MigrationTests {
     }
 
     @Test(
-        "an index build that an old snapshot blocks fails and names the blocking session, and succeeds later",
+        "if an old snapshot blocks an index build, the migration fails, names the session, and succeeds afterwards",
         .timeLimit(.minutes(2)))
     func snapshot() async throws {
         let database = try await LedgerDatabase()
@@ -137,7 +138,9 @@ struct MigrationTests {
         await pool.close()
     }
 
-    @Test("the migration from version 9 drops the device_sightings key, keeps rows, and allows DELETE when published")
+    @Test(
+        "the migration from version 9 drops the key of device_sightings and keeps rows; a published table allows DELETE"
+    )
     func sightings() async throws {
         let database = try await LedgerDatabase(schema: "9")
         try await database.run("INSERT INTO device_sightings VALUES ('b', 'd', '2026-01-01', 'p')")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-@Suite("The start of the delivery of missed purchases")
+@Suite("The time from which receiptd delivers missed purchases")
 struct MissedPurchaseGrantTests {
     private typealias Subject = AnnouncedSubject
 
@@ -41,7 +41,9 @@ struct MissedPurchaseGrantTests {
         }
     }
 
-    @Test("the first catalog with the policy grant sets the start of delivery, and later catalogs keep the start")
+    @Test(
+        "the first catalog that grants missed purchases sets the start of their delivery; later catalogs keep the start"
+    )
     func imports() async throws {
         let report = try await importCatalog("report", .report)
         _ = try await replica.leaseDue(under: report, limit: 1)
@@ -53,7 +55,7 @@ struct MissedPurchaseGrantTests {
         #expect(try await since() == [first.version])
     }
 
-    @Test("neither a catalog with the policy off in between nor a repeated import changes the start of delivery")
+    @Test("neither a catalog with policy off nor a repeated import changes the start of delivery of missed purchases")
     func off() async throws {
         let first = try await importCatalog("grant", .grant)
         _ = try await importCatalog("off", .off)
@@ -65,7 +67,8 @@ struct MissedPurchaseGrantTests {
         #expect(try await since() == [first.version])
     }
 
-    @Test("a replica restores a start that a fail-over lost, and delivers the missed purchase")
+    @Test(
+        "if a fail-over loses the start of the delivery of missed purchases, a replica restores the start and delivers")
     func lost() async throws {
         let ledger = database.ledger()
         let catalog = try await importCatalog("grant", .grant)

@@ -20,12 +20,12 @@ struct OlderSchemaTests {
         #expect(new.count > 800)
     }
 
-    @Test("a sample schema exists for each earlier version")
+    @Test("the tests have a sample schema of each earlier version")
     func kept() throws {
         #expect(Set(try OlderSchema.all.get().map(\.version)) == Set(1..<Schema.currentVersion))
     }
 
-    @Test("schema.sql refuses a database of version 9, names receiptd migrate, and changes nothing")
+    @Test("if schema.sql runs on a database of version 9, its error names receiptd migrate, and it changes nothing")
     func refused() async throws {
         let database = try await LedgerDatabase(schema: "9")
         let before = try await database.catalog()

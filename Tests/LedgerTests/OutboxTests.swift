@@ -5,14 +5,14 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-@Suite("The outbox")
+@Suite("The outbox of unpublished events")
 struct OutboxTests {
     private func granted(_ ids: Range<Int>, in ledger: PostgresLedger) async throws -> [OutcomeEvent] {
         let decisions = ids.map { Sample.decision([Sample.judged(Sample.purchase("\($0)"))], offset: Int64($0)) }
         return try await recordAll(decisions, in: ledger).flatMap(\.events)
     }
 
-    @Test("rows of acknowledged events are deleted with the next batch, or when the ledger closes")
+    @Test("the ledger deletes the outbox rows of acknowledged events with the next batch, or when the ledger closes")
     func acknowledged() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -26,7 +26,9 @@ struct OutboxTests {
         #expect(try await database.number("SELECT count(*) FROM outbox") == 1)
     }
 
-    @Test("rows of acknowledged events are deleted after the acknowledgement delay if no batch follows")
+    @Test(
+        "if no batch follows, the ledger deletes the outbox rows of acknowledged events after the acknowledgement delay"
+    )
     func flushed() async throws {
         let database = try await LedgerDatabase()
         var limits = PostgresLedger.Limits()
@@ -38,7 +40,9 @@ struct OutboxTests {
         await ledger.close()
     }
 
-    @Test("concurrent sweeps never lease the same event, and an event can be leased again once its lease expired")
+    @Test(
+        "concurrent sweeps of the outbox never lease the same event; a sweep can lease it again after the lease expires"
+    )
     func leases() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -114,7 +118,7 @@ struct OutboxTests {
         await ledger.close()
     }
 
-    @Test("a partition's stored bound exceeds all decided offsets, and is rewritten once per 4,096 offsets")
+    @Test("a partition's stored bound of decided offsets exceeds them all, and is rewritten once per 4,096 offsets")
     func decidedOffsets() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger(writers: 2)

@@ -27,7 +27,7 @@ struct OutsideWriterTests {
         await ledger.close()
     }
 
-    @Test("a grant without a claim rejects its purchase, and the other purchase of the batch is granted")
+    @Test("if another system's grant has no claim, its purchase is rejected, and the batch's other purchase is granted")
     func withoutClaim() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -48,7 +48,9 @@ struct OutsideWriterTests {
         await ledger.close()
     }
 
-    @Test("a revoked non-consumable can be granted once more under a new transaction id; the old id stays cancelled")
+    @Test(
+        "if a non-consumable's grant is revoked, it can be granted under a new transaction id, but not under the old id"
+    )
     func revoked() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

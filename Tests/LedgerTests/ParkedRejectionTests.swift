@@ -6,9 +6,9 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("An operator rejects parked submissions")
+@Suite("Parked submissions that an operator rejects")
 struct ParkedRejectionTests {
-    @Test("if a worker has leased a parked submission, an operator's rejection takes effect once the lease ends")
+    @Test("if a worker has leased a parked submission, an operator's rejection takes effect as soon as the lease ends")
     func leasedAtFirst() async throws {
         let database = try await LedgerDatabase()
         let parking = PostgresParking(pool: database.pool)

@@ -3,13 +3,14 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Limits of parked submissions")
+@Suite("The limits of parked submissions of one player and of all players")
 struct ParkingLimitTests {
     private func outcome(of given: ParkingSubmission, in store: PostgresParking) async throws -> ParkingOutcome {
         try await store.park(given).value
     }
 
-    @Test("a player's proven submissions beyond twenty fall due over ten seconds, and do not delay a second player")
+    @Test(
+        "if a player parks 60 proven submissions, 40 of them fall due over ten seconds; a second player is not delayed")
     func shareOfPlayer() async throws {
         try await withParking { (database, store) async throws -> Void in
             for offset in 0..<60 {
@@ -74,7 +75,7 @@ struct ParkingLimitTests {
         return Int64(submission.storedBytes.count)
     }()
 
-    @Test("unproven submissions of all players are limited in bytes; proven and already parked submissions are not")
+    @Test("parking limits the bytes of all players' unproven submissions, but no proven or already parked submissions")
     func fleet() async throws {
         try await withParking(mostUnprovenBytes: 10 * Self.weight + 9) { database, store in
             for offset in 10..<20 {
@@ -101,7 +102,7 @@ struct ParkingLimitTests {
         }
     }
 
-    @Test("many players' unproven submissions parked concurrently stay within the limit for all players")
+    @Test("if many players' unproven submissions are parked concurrently, they stay within the limit for all players")
     func fleetAtOnce() async throws {
         try await withParking(hasSecondWriter: false, mostUnprovenBytes: 5 * Self.weight + 20) { database, store in
             let outcomes = try await withThrowingTaskGroup(of: ParkingOutcome.self) { group in
@@ -117,7 +118,7 @@ struct ParkingLimitTests {
         }
     }
 
-    @Test("the less room is left, the more often the parked bytes are counted, with a minimum interval")
+    @Test("the less room is left for unproven submissions, the more often the parked bytes are counted")
     func counting() {
         var bytes = UnprovenBytes(limit: 1_600)
         #expect(bytes.mustCount(now: 0))
@@ -133,7 +134,7 @@ struct ParkingLimitTests {
         #expect(bytes.room == 0 && !bytes.mustCount(now: 3) && bytes.mustCount(now: 7))
     }
 
-    @Test("submissions that exceed the player's share of memory fall due in the order of offsets, spread over time")
+    @Test("if submissions exceed a player's share of memory, they are parked and fall due one by one, by offset")
     func playerShare() async throws {
         try await withParking { database, store in
             for offset in 0..<8 { try await store.park(Sample.parking(Int64(offset), player: "hog", .playerShare)) }

@@ -5,9 +5,9 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-@Suite("Parked submissions")
+@Suite("Parked submissions in PostgreSQL")
 struct ParkingTests {
-    @Test("a parked submission is leased unchanged, and only once it is due")
+    @Test("PostgreSQL returns a parked submission unchanged, with its retry state, and not before it is due")
     func roundTrip() async throws {
         try await withParking { database, store in
             let history = WaitingHistory(
@@ -31,7 +31,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a record that is parked twice has one row, and counts towards the partition's bound of decided offsets")
+    @Test("if a record is parked twice, it has one row, and the partition's bound of decided offsets covers it")
     func once() async throws {
         try await withParking { database, store in
             try await store.park(Sample.parking(7, dueAfter: 60))
@@ -44,7 +44,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("two replicas never lease the same submission, and a worker with an expired lease changes nothing")
+    @Test("two replicas never lease the same parked submission, and a worker with an expired lease changes nothing")
     func leases() async throws {
         try await withParking { database, store in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -78,7 +78,9 @@ struct ParkingTests {
         }
     }
 
-    @Test("a rescheduled submission waits, a submission whose lease is ended stays due, and a deleted one is gone")
+    @Test(
+        "if a worker ends a parked submission's lease, it stays due; a rescheduled one waits, and a deleted one is gone"
+    )
     func released() async throws {
         try await withParking { database, store in
             for offset in 1...3 { try await store.park(Sample.parking(Int64(offset))) }
@@ -101,7 +103,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("parked submissions with the proof of a due submission are leased along with it, and marked as not due")
+    @Test("if two parked submissions share a proof and one is due, PostgreSQL leases both, and marks one as not due")
     func alike() async throws {
         try await withParking { _, store in
             try await store.park(Sample.parking(1, proof: "same", dueAfter: 3_600))
@@ -136,7 +138,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a redelivered record is recalled as parked until the submission is decided, and as answered afterwards")
+    @Test("if a parked record is redelivered, a recall finds it parked, and answered once the submission is decided")
     func recalled() async throws {
         try await withParking { database, store in
             let ledger = database.ledger()
@@ -160,7 +162,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a submission whose data the database refuses waits for the operator, and can be neither deleted nor leased")
+    @Test("if PostgreSQL refuses a submission's data, it waits for an operator, and no worker can delete or lease it")
     func refused() async throws {
         try await withParking { database, store in
             let ledger = database.ledger()
@@ -180,7 +182,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a submission whose data the database refuses does not prevent the parking of the rest of its batch")
+    @Test("if PostgreSQL refuses one submission's data, the rest of its batch is parked as usual")
     func badRow() async throws {
         try await withParking { database, store in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -200,7 +202,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("when an app's credentials work again, only the submissions parked for these credentials become due")
+    @Test("if an app's credentials work again, only the submissions that were parked for these credentials become due")
     func wakes() async throws {
         try await withParking { database, store in
             try await store.park(Sample.parking(1, .blockedSharedSecret, dueAfter: 3_600))

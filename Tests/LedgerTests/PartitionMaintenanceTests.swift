@@ -6,7 +6,7 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Maintenance of partitions beside workers and readers")
+@Suite("The maintenance of outcome partitions beside workers and readers")
 struct PartitionMaintenanceTests {
     private static let days = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'outcomes'::regclass"
     /// SQL that adds the partitions of four past days and drops tomorrow's partition.
@@ -20,7 +20,8 @@ struct PartitionMaintenanceTests {
         END $$
         """
 
-    @Test("a session that reads outcomes postpones maintenance, is named in the report, and delays no decision")
+    @Test(
+        "if a session reads outcomes, maintenance names the session and waits for a later run; no decision is delayed")
     func reader() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.untended)
@@ -44,7 +45,7 @@ struct PartitionMaintenanceTests {
         await ledger.close()
     }
 
-    @Test("each maintenance run drops the two oldest expired days, until none is left")
+    @Test("each maintenance run drops the two oldest expired day partitions, until none is left")
     func twoAtATime() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.untended)
@@ -57,7 +58,7 @@ struct PartitionMaintenanceTests {
     }
 
     @Test(
-        "while the worker's and PostgreSQL's clocks differ by more than a day, nothing is dropped or pruned",
+        "while the clocks of worker and PostgreSQL differ by more than a day, maintenance drops and deletes nothing",
         arguments: [-45.0, 45, -1.5, 1.5])
     func clocks(daysAhead: Double) async throws {
         let database = try await LedgerDatabase()
@@ -79,7 +80,8 @@ struct PartitionMaintenanceTests {
         #expect(sane.dropped.count == 2 && sane.pruned.proofs == 1 && sane.pruned.replays == 1)
     }
 
-    @Test("one of four concurrent replicas runs maintenance, and a turn dated in the future blocks no replica")
+    @Test(
+        "one of four concurrent replicas runs maintenance; a last run dated in the future does not block the next run")
     func turns() async throws {
         let database = try await LedgerDatabase()
         let pool = LedgerDatabase.pool(database.uri, size: 4)
@@ -98,7 +100,7 @@ struct PartitionMaintenanceTests {
         await pool.close()
     }
 
-    @Test("a role that owns no table can create and drop day partitions; the maintenance check names missing rights")
+    @Test("a role that owns no table can create and drop day partitions; if it lacks rights, the check names them")
     func roles() async throws {
         let database = try await LedgerDatabase()
         let role = "worker_\(UUID().uuidString.prefix(8).lowercased())"
@@ -155,7 +157,7 @@ struct PartitionMaintenanceTests {
     }
 
     @Test(
-        "old proofs, replays and default outcomes are found by an index scan, and deleted by their row addresses",
+        "maintenance finds old proofs, replays and default outcomes by an index, and deletes them by row address",
         arguments: [Pruning.proofs, .replays, .defaults])
     func plans(pruning: Pruning) async throws {
         let database = try await LedgerDatabase()
@@ -176,7 +178,7 @@ struct PartitionMaintenanceTests {
         #expect(deletion.contains("Tid Scan"), "\(deletion)")
     }
 
-    @Test("old device sightings are deleted within eight daily runs; each run reads a different share of the table")
+    @Test("eight daily maintenance runs delete all old device sightings; each run reads a different share of the table")
     func sightings() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -206,7 +208,7 @@ struct PartitionMaintenanceTests {
     }
 
     @Test(
-        "each block of a table falls into the share of exactly one day in eight",
+        "each block of device_sightings is read by exactly one of eight daily maintenance runs",
         arguments: [0, 1, 2, 7, 8, 9, 1_000] as [Int64])
     func shares(of blocks: Int64) {
         var days: [Int64: Int] = [:]
@@ -216,7 +218,7 @@ struct PartitionMaintenanceTests {
         #expect(days == Dictionary(uniqueKeysWithValues: (0..<blocks).map { ($0, 1) }))
     }
 
-    @Test("the statement that deletes old sightings scans only the given range of blocks")
+    @Test("the statement that deletes old device sightings scans only the given range of blocks")
     func sightingsPlan() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

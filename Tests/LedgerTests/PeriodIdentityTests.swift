@@ -7,7 +7,7 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("Periods with several ids in PostgreSQL")
+@Suite("Subscription periods with several transaction ids in PostgreSQL")
 struct PeriodIdentityTests {
     private static let end = Sample.noon.adding(milliseconds: AnnouncedSubject.period)
 
@@ -30,7 +30,7 @@ struct PeriodIdentityTests {
             grantedAt: Sample.noon, submissionID: "import", charged: charged.map { Identifier($0) })
     }
 
-    @Test("if two replicas simultaneously record a period under two original transactions, one player is granted")
+    @Test("if two players submit a period under two original transactions to two replicas, one player is granted")
     func race() async throws {
         let database = try await LedgerDatabase()
         let (one, two) = (database.ledger(), database.ledger())
@@ -93,7 +93,7 @@ struct PeriodIdentityTests {
         await ledger.close()
     }
 
-    @Test("a hold of a period that was imported under another id settles as already granted")
+    @Test("if a held period is imported under another transaction id, the hold settles as already granted")
     func importedHold() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -132,7 +132,7 @@ struct PeriodIdentityTests {
     }
 
     @Test(
-        "after two changes of the original transaction, a subscription still belongs to the first original's owner",
+        "if a subscription's original transaction changes twice, the subscription still belongs to the first owner",
         arguments: [false, true])
     func chain(isFirstChangeKnown: Bool) async throws {
         let database = try await LedgerDatabase()
@@ -158,7 +158,7 @@ struct PeriodIdentityTests {
     }
 
     @Test(
-        "a second original transaction of a granted period belongs to the period's owner, whichever player submits it",
+        "if another player submits a granted period's second original transaction, it belongs to the period's owner",
         arguments: [false, true])
     func shownByAnother(isRejected: Bool) async throws {
         let database = try await LedgerDatabase()
@@ -178,7 +178,7 @@ struct PeriodIdentityTests {
         await ledger.close()
     }
 
-    @Test("a family-shared copy of a granted period does not pass the copy's subscription to the grant's owner")
+    @Test("if a family member's copy shows a granted period, the copy's subscription does not go to the grant's owner")
     func familyMember() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -5,13 +5,13 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Plans of prepared statements")
+@Suite("The PostgreSQL plans of prepared statements")
 struct PlanTests {
     private static let rounds = 4
     private static let batch: Int64 = 60
     private static let rows = 20_000
 
-    @Test("statements that were prepared on empty tables scan no whole table after the tables grew to 20,000 rows")
+    @Test("if statements are prepared on empty tables that grow to 20,000 rows, the statements scan no whole table")
     func grown() async throws {
         let database = try await LedgerDatabase()
         let pool = PostgresPool(

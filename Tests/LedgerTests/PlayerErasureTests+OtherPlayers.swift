@@ -7,7 +7,8 @@ import Testing
 @testable import Ledger
 
 extension PlayerErasureTests {
-    @Test("the erasure of a token's learnt player does not stop the grant to the player that player-accounts names")
+    @Test(
+        "if a token's learnt player is erased, the player that player-accounts names still gets the announced purchase")
     func sharedToken() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -6,7 +6,7 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("Erasing a player")
+@Suite("The erasure of a player")
 struct PlayerErasureTests {
     static let pseudonym: PlayerID = {
         var random = SystemRandomNumberGenerator()
@@ -141,7 +141,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("an interrupted erasure continues under its first pseudonym")
+    @Test("if a player's erasure is interrupted, the next run continues under the first pseudonym")
     func cutOff() async throws {
         let database = try await LedgerDatabase()
         try await prepare(database)
@@ -154,7 +154,8 @@ struct PlayerErasureTests {
         #expect(try await traces(of: "alice", in: database) == [])
     }
 
-    @Test("an announced purchase whose token is the player's id counts as waiting, and is unclaimed after the erasure")
+    @Test(
+        "if an announced purchase's token is the player's id, it counts as waiting, and is unclaimed after the erasure")
     func tokens() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -172,7 +173,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("an announced purchase mapped by player-accounts counts as waiting until the claim names another player")
+    @Test("before a player's erasure, an announced purchase counts as waiting, until its claim names another player")
     func accounts() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -188,7 +189,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("after the former owner's erasure, a subscription's new owner still gets the announced period")
+    @Test("if a subscription's former owner is erased, the new owner still gets the announced period")
     func passedOn() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -213,7 +214,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("the erasure of a transferred subscription's former owner removes the token from an announced period")
+    @Test("if a transferred subscription's former owner is erased, the token is removed from an announced period")
     func forgottenToken() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -237,7 +238,8 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("a renewal announced after the owner's erasure is refused, and stored without the token and the signed data")
+    @Test(
+        "if Apple announces a renewal after its owner's erasure, it is refused, and stored without token and evidence")
     func renewed() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -252,7 +254,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("an operator's revocation of an erased player's grant is stored without an event")
+    @Test("if an operator revokes an erased player's grant, the ledger stores the revocation without an event")
     func noted() async throws {
         let database = try await LedgerDatabase()
         try await prepare(database)

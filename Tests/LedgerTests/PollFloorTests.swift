@@ -4,10 +4,10 @@ import Testing
 
 @testable import Ledger
 
-@Suite("The floor of repeated polls")
+@Suite("The floor below which repeated outbox polls read no rows")
 struct PollFloorTests {
     @Test(
-        "a poll from the floor does not reread deleted rows that an old snapshot keeps, and finds new events",
+        "a poll of the outbox does not reread deleted rows that an old snapshot keeps, and finds new events",
         .timeLimit(.minutes(1)))
     func oldSnapshot() async throws {
         let database = try await LedgerDatabase()
@@ -59,7 +59,7 @@ struct PollFloorTests {
         return line.split { !$0.isNumber }.compactMap { Int($0) }.reduce(0, +)
     }
 
-    @Test("the floor passes no existing row or running SQL transaction, and resets after a clock change or a fail-over")
+    @Test("the outbox polls' floor passes no row or running SQL transaction; a clock change or a fail-over resets it")
     func floor() {
         let second: Int64 = 1_000_000
         var state = FloorState()

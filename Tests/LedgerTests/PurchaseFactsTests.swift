@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Apple's further facts about a purchase in PostgreSQL")
+@Suite("Apple's price, storefront and offer of a purchase in PostgreSQL")
 struct PurchaseFactsTests {
     private static var told: StorePurchase {
         var purchase = Sample.purchase("1000", quantity: 3)
@@ -33,7 +33,7 @@ struct PurchaseFactsTests {
         await ledger.close()
     }
 
-    @Test("a receipt stored as evidence reads back with the same facts")
+    @Test("a receipt that the ledger stores as evidence reads back with the same facts")
     func evidence() {
         for purchase in [Self.told, Sample.purchase("2000")] {
             var receipt = Sample.receipt([purchase])
@@ -55,7 +55,7 @@ struct PurchaseFactsTests {
         #expect(!String(decoding: Sample.receipt([Self.told]).storedBytes, as: UTF8.self).contains("first"))
     }
 
-    @Test("stored evidence with a leading zero in a transaction id cannot be read")
+    @Test("if a transaction id in stored evidence has a leading zero, the evidence cannot be read")
     func unsoundID() {
         let wrong = [
             Sample.purchase("01000"),

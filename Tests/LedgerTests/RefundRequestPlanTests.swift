@@ -2,7 +2,7 @@ import Ledger
 import Postgres
 import Testing
 
-@Suite("Plans of refund requests on large tables")
+@Suite("The plans of the refund requests' statements on large tables")
 struct RefundRequestPlanTests {
     private static let statements: [(name: String, types: String, parameters: String)] = [
         (

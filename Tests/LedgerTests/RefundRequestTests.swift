@@ -73,7 +73,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("a refund request that precedes the grant is looked up each minute, and after the grant waits for the game")
+    @Test("if a refund request precedes the grant, it is looked up each minute, and then waits for the game's report")
     func early() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -116,8 +116,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test(
-        "a refund request that precedes the grant gets one event despite concurrent leases, and none after an erasure")
+    @Test("if a refund request precedes the grant, concurrent leases make one event, and none for an erased player")
     func earlyAtOnce() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -145,7 +144,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("a refusal as retired_product counts as undelivered; already_granted and owned_by_other_player do not")
+    @Test("an announced purchase refused as retired_product is undelivered; one refused as already_granted is not")
     func seats() async throws {
         let database = try await LedgerDatabase()
         let reasons = ["already_granted", "owned_by_other_player", "retired_product"]
@@ -167,7 +166,7 @@ struct RefundRequestTests {
         #expect(leased.map(\.delivery) == [.unknown, .unknown, .undelivered])
     }
 
-    @Test("a refund request for a partly revoked grant is leased as granted, for a wholly revoked grant as revoked")
+    @Test("if a grant is partly revoked, its refund request is leased as granted; if wholly revoked, as revoked")
     func parts() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -191,7 +190,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("the wait for the game ends two hours before the deadline, and a leased request is due again a minute later")
+    @Test("a refund request waits for the game's report until two hours before the deadline; a lease lasts a minute")
     func due() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -211,7 +210,9 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("each lease of a delivery lengthens the next lease up to a limit; a due time days ahead is corrected")
+    @Test(
+        "each lease of a delivery report lengthens the next one up to a limit; a due time three days ahead is corrected"
+    )
     func distances() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -235,8 +236,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test(
-        "a delivery whose grant event is unpublished waits, and does not hold up a delivery with an acknowledged event")
+    @Test("a delivery report waits until the grant's event is published, and does not delay published grants' reports")
     func owed() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -253,7 +253,7 @@ struct RefundRequestTests {
     }
 
     @Test(
-        "old deliveries, refund requests, reports and unowned subscriptions are deleted, but an open delivery is kept")
+        "maintenance deletes old deliveries, refund requests, reports and unowned subscriptions, but no open delivery")
     func pruned() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -280,7 +280,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("a consumption report whose data PostgreSQL refuses does not stop the storage of the other reports")
+    @Test("if PostgreSQL refuses the data of one consumption report, the other reports are stored all the same")
     func refused() async throws {
         let database = try await LedgerDatabase()
         let store = PostgresRefundRequests(pool: database.pool)

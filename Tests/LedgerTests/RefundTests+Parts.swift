@@ -50,7 +50,7 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test("a purchase partly refunded before the grant is granted, and the refunded units are immediately revoked")
+    @Test("if Apple refunds a part of a purchase before the grant, it is granted, and the refunded units are revoked")
     func partBeforeTheGrant() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -67,8 +67,7 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test(
-        "a refund of an original revokes the imported restored copy, whether the refund precedes or follows the import")
+    @Test("if an original is refunded, before or after the import of its restored copy, the copy's grant is revoked")
     func importedCopy() async throws {
         let database = try await LedgerDatabase()
         func copy(_ id: String, of original: String) -> ImportedGrant {
@@ -87,7 +86,7 @@ extension RefundTests {
         #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL") == 2)
     }
 
-    @Test("a revocation that Apple's answer shows takes effect once, and does not take effect again after a reversal")
+    @Test("if Apple's answers show a revocation repeatedly, it takes effect once, and not again after a reversal")
     func shown() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -107,7 +106,7 @@ extension RefundTests {
     }
 
     @Test(
-        "after a reversal, a restored copy that shows the old refund revokes nothing, and a newer refund revokes",
+        "after a reversal, a restored copy that shows the old refund revokes nothing; one with a newer refund does",
         arguments: ["1000", "1001"])
     func shownByRestored(granted: String) async throws {
         let database = try await LedgerDatabase()
@@ -131,7 +130,7 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test("if the answer about a rejected submission or a hold also shows a refund, the refunded grant is revoked")
+    @Test("if Apple's answer about a rejected submission or a hold also shows a refund, the refunded grant is revoked")
     func shownBeside() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -200,7 +199,7 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test("a reversal leaves an operator's revocation in force")
+    @Test("Apple's reversal of a refund leaves an operator's revocation in force")
     func operatorsRevocation() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -214,7 +213,7 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test("a notification that arrives again, from Apple or from the notification history, is a duplicate")
+    @Test("if a notification arrives again, from Apple or from its notification history, it counts as a duplicate")
     func once() async throws {
         let database = try await LedgerDatabase()
         func test(_ source: PurchaseSource) -> ReceivedNotice {

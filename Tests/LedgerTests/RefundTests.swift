@@ -88,7 +88,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("a purchase refunded before its submission is cancelled for every player until the refund is reversed")
+    @Test("if Apple refunds a purchase before its submission, every player is rejected as cancelled until the reversal")
     func beforeTheGrant() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -103,7 +103,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("a released hold of a refunded purchase is rejected, and is granted if the refund was reversed")
+    @Test("if Apple refunded a held purchase, the released hold is rejected, or granted if Apple reversed the refund")
     func held() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -163,7 +163,7 @@ struct RefundTests {
         #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'old'") == 3)
     }
 
-    @Test("a refund of the original revokes a non-consumable granted under a restored id, and cancels later restores")
+    @Test("if Apple refunds an original, the grant of its restored copy is revoked, and later restores are rejected")
     func restored() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -184,7 +184,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("a refund of a restored copy and the reversal under the original's id apply to the original and all copies")
+    @Test("if Apple refunds a restored copy, the original and all copies are cancelled until the original's reversal")
     func restoredCopyRefunded() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -226,7 +226,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("a refund notification whose data PostgreSQL refuses does not stop the rest of the batch")
+    @Test("if PostgreSQL refuses one refund notification's data, the rest of the batch takes effect")
     func refused() async throws {
         let database = try await LedgerDatabase()
         let effects = try await apply(
@@ -235,7 +235,7 @@ struct RefundTests {
         #expect(effects == ["remembered", "refused", "remembered"])
     }
 
-    @Test("while two replicas race grants against refunds, each grant of a refunded purchase is revoked exactly once")
+    @Test("if grants race against refunds on two replicas, each granted purchase that Apple refunded is revoked once")
     func race() async throws {
         let database = try await LedgerDatabase()
         let ledgers = (0..<2).map { _ in database.ledger(writers: 2) }

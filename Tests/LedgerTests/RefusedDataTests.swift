@@ -5,9 +5,11 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-@Suite("Data that the database refuses")
+@Suite("Submissions whose data PostgreSQL refuses")
 struct RefusedDataTests {
-    @Test("one refused submission is parked, and the other 99 of the batch are granted", arguments: ["22", "23"])
+    @Test(
+        "if PostgreSQL refuses one submission's data, it is parked, and the batch's other 99 submissions are granted",
+        arguments: ["22", "23"])
     func oneOfAHundred(sqlStateClass: String) async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -31,7 +33,7 @@ struct RefusedDataTests {
         await ledger.close()
     }
 
-    @Test("a refused submission with NUL characters and extreme times is parked, with its bytes readable")
+    @Test("if a submission has NUL characters and extreme times, the ledger parks it, and its bytes stay readable")
     func anythingIsParked() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -23,7 +23,7 @@ struct RevisionFloorTests {
         return Int32(try await database.number("SELECT max(revisions_above) FROM offsets_decided_again"))
     }
 
-    @Test("after a fall-back, Apple's and operators' changes of a grant get revisions above the revision floor")
+    @Test("after the database falls back, Apple's and operators' changes of a grant get revisions above a floor")
     func nextRevisions() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -50,7 +50,7 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
-    @Test("after a fall-back, a refund and a reversal that leave the grant unchanged publish the grant's state again")
+    @Test("after the database falls back, a refund and a reversal that leave a grant unchanged publish its state again")
     func cancelledWords() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -94,7 +94,7 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
-    @Test("after a fall-back, a reversal that is older than the last refund publishes the revocation once more")
+    @Test("after the database falls back, a reversal older than the last refund publishes the revocation once more")
     func outdatedReversal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -120,7 +120,8 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
-    @Test("a refunded purchase that is decided again is granted with revision 1, and revoked above the revision floor")
+    @Test(
+        "if a refunded purchase is decided again, it is granted with revision 1, and revoked above the revision floor")
     func revokedAtOnce() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -137,7 +138,7 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
-    @Test("a database copied from another primary raises its revision floor at the first refund")
+    @Test("if a database is a copy of another primary, the first refund raises the database's revision floor")
     func anotherLife() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

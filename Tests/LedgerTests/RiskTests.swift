@@ -58,7 +58,7 @@ struct RiskTests {
         await ledger.close()
     }
 
-    @Test("a player's sightings on a device take one row a day over all batches, and count as one player")
+    @Test("if batches see a player on a device repeatedly, it takes one row a day, and counts as one player")
     func sightings() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -147,7 +147,7 @@ struct RiskTests {
         #expect(try await database.number(whole) == 0)
     }
 
-    @Test("a player's Apple accounts are counted over batches, and the third account gives many_accounts")
+    @Test("if a player's purchases over several batches name a third Apple account, the risk signal is many_accounts")
     func accounts() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

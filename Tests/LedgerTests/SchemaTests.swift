@@ -5,7 +5,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-@Suite("The schema")
+@Suite("The database schema and the catalog store")
 struct SchemaTests {
     @Test("six replicas can migrate an empty database concurrently, and a further migration leaves the schema current")
     func appliedAgain() async throws {
@@ -110,7 +110,7 @@ struct SchemaTests {
         #expect(try await database.number(silent) == 0)
     }
 
-    @Test("an import of the latest catalog keeps its version, and an import of an earlier document makes a new version")
+    @Test("an import of the latest catalog keeps the version; an import of an earlier document makes a new version")
     func catalogs() async throws {
         let store = CatalogStore(pool: try await LedgerDatabase().pool)
         #expect(try await store.latestVersion() == nil)
@@ -143,7 +143,7 @@ struct SchemaTests {
     }
 }
 
-@Suite("Retention of outcomes")
+@Suite("The retention of outcomes by maintenance")
 struct OutcomeRetentionTests {
     private let count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'outcomes'::regclass"
 
@@ -169,7 +169,8 @@ struct OutcomeRetentionTests {
         #expect(try await database.number(count) == 40)
     }
 
-    @Test("a day with rows in the default partition gets no day partition, and old outcomes and proofs are deleted")
+    @Test(
+        "if a day has rows in the default partition, maintenance creates no partition for it; old outcomes are deleted")
     func defaultPartition() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

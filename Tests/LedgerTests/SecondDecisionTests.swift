@@ -34,7 +34,7 @@ struct SecondDecisionTests {
     }
 
     @Test(
-        "a second decision grants and puts the event in the outbox, but a recall does not find it",
+        "if a locally refused record is decided again, the grant's event is in the outbox; a recall finds nothing",
         arguments: Implementation.allCases)
     func grants(implementation: Implementation) async throws {
         try await with(implementation) { ledger, outbox in
@@ -56,7 +56,8 @@ struct SecondDecisionTests {
         }
     }
 
-    @Test("if an operator rejects a submission that was granted, the answer is the grant, with a republished event")
+    @Test(
+        "if an operator rejects a submission that was granted, the answer is the grant, whose event is published again")
     func refusedByOperator() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -75,7 +76,7 @@ struct SecondDecisionTests {
     }
 
     @Test(
-        "a second decision that rejects is stored, and the rejection event is neither published nor in the outbox",
+        "if a locally refused record is rejected again, the decision is stored, and no second event is published",
         arguments: Implementation.allCases)
     func rejects(implementation: Implementation) async throws {
         try await with(implementation) { ledger, outbox in

@@ -6,7 +6,7 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("Refunds of announced purchases that other answers show, in PostgreSQL")
+@Suite("Announced purchases whose refund another answer of Apple shows, in PostgreSQL")
 struct ShownRefundTests {
     private typealias Subject = AnnouncedSubject
 
@@ -23,7 +23,8 @@ struct ShownRefundTests {
         _ = try await subject.ledger.record(decision)
     }
 
-    @Test("an announced purchase is granted if Apple's reversal is newer than the shown refund, and refused otherwise")
+    @Test(
+        "if an answer shows an announced purchase's refund, the purchase is granted only if Apple's reversal is newer")
     func reversed() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000"), try Subject.told("1001")])
@@ -112,7 +113,7 @@ struct ShownRefundTests {
         }
     }
 
-    @Test("an announced purchase with a lost grant waits for Apple's answer, and if refunded is granted and revoked")
+    @Test("if a refunded announced purchase's grant was lost, it waits for Apple's answer, then is granted and revoked")
     func lostGrant() async throws {
         try await Subject.withPlayer { subject, database in
             let asking = Subject.catalog {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Every statement of the ledger")
+@Suite("The ledger's SQL statements")
 struct StatementTests {
     @Test("PostgreSQL accepts every statement, and the results have distinct columns and every column that Swift reads")
     func columns() async throws {
@@ -126,14 +126,14 @@ struct StatementTests {
         "find_receipt_of_app": "receiptd check",
     ]
 
-    @Test("check rehearses every statement that a worker may run")
+    @Test("receiptd check rehearses every SQL statement that a worker may run")
     func rehearsed() throws {
         let rehearsed = Set(LedgerRehearsal.worker.flatMap(\.statements))
         let missing = try LedgerStatement.files().filter { !rehearsed.contains($0.sql) }.map(\.name)
         #expect(Set(missing) == Set(Self.notRehearsed.keys))
     }
 
-    @Test("the rehearsal reports an insert that a trigger refuses, and leaves no rows")
+    @Test("the rehearsal of a worker's statements reports an insert that a trigger refuses, and leaves no rows")
     func refusedRows() async throws {
         let database = try await LedgerDatabase()
         let tables = ["grants", "holds", "parked"]
@@ -156,7 +156,7 @@ struct StatementTests {
         }
     }
 
-    @Test("the rehearsal finds no fault in a freshly migrated database")
+    @Test("the rehearsal of a worker's statements finds no fault in a freshly migrated database")
     func sound() async throws {
         let database = try await LedgerDatabase()
         #expect(try await database.pool.run { try LedgerRehearsal.run(in: $0) } == [])

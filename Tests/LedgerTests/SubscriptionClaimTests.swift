@@ -17,7 +17,7 @@ struct SubscriptionClaimTests {
         await ledger.close()
     }
 
-    @Test("settling Apple's answer waits for a concurrent grant of the answered subscription, and finds the owner")
+    @Test("if Apple answers about a subscription while it is being granted, the ledger waits and finds the owner")
     func grantedMeanwhile() async throws {
         try await with { database, subject, leased in
             let granting = try await OpenTransaction(
@@ -39,9 +39,7 @@ struct SubscriptionClaimTests {
         }
     }
 
-    @Test(
-        "settling an answer adds unowned claims for the answer's subscription and for its previous original transaction"
-    )
+    @Test("if Apple's answer names a new subscription and the one before it, the ledger adds claims without an owner")
     func claims() async throws {
         try await with { database, subject, leased in
             var told = FollowedSubscriptionsConformance.status(
@@ -62,8 +60,7 @@ struct SubscriptionClaimTests {
         }
     }
 
-    @Test(
-        "an erased player does not become the owner of a subscription that continues the player's erased subscription")
+    @Test("if a subscription continues an erased player's subscription, the erased player does not become its owner")
     func erased() async throws {
         try await with { database, subject, leased in
             try await database.run(
@@ -88,8 +85,7 @@ struct SubscriptionClaimTests {
         }
     }
 
-    @Test(
-        "a refund shown in a receipt revokes a granted purchase, and stores nothing if the purchase was never granted")
+    @Test("if a check's receipt shows a refund, the grant is revoked; without a grant, the ledger stores nothing")
     func shown() async throws {
         try await with { database, subject, leased in
             try await database.run(
@@ -125,7 +121,8 @@ struct SubscriptionClaimTests {
     }
 
     @Test(
-        "a subscription without an owner is not checked again, whatever Apple answers", arguments: [true, false])
+        "if a subscription has lost its owner, it is not checked again, whatever Apple answers",
+        arguments: [true, false])
     func ownerless(isToldOf: Bool) async throws {
         try await with { database, subject, leased in
             try await database.run("UPDATE claims SET player_id = NULL, granted_transaction_id = NULL")
@@ -137,7 +134,8 @@ struct SubscriptionClaimTests {
     }
 
     @Test(
-        "a transaction that ends with an extended period is already granted, and a period with another end is granted")
+        "a transaction with the end of an extended period is already granted; a transaction with another end is granted"
+    )
     func extended() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -172,7 +170,9 @@ struct SubscriptionClaimTests {
         await ledger.close()
     }
 
-    @Test("an announced transaction that ends with a period that Apple extended is refused as already granted")
+    @Test(
+        "if an announced transaction has the same end as a period that Apple extended, it is refused as already granted"
+    )
     func toldBeforeDelivery() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -3,7 +3,7 @@ import Ledger
 import Postgres
 import Testing
 
-@Suite("Leases of subscriptions")
+@Suite("Workers' leases of subscriptions")
 struct SubscriptionLeaseTests {
     private typealias Subject = FollowedSubscriptionsConformance.Subject
 
@@ -26,7 +26,7 @@ struct SubscriptionLeaseTests {
         try await database.number("SELECT ceil(extract(epoch FROM leased_until - now()))::int8 FROM subscriptions")
     }
 
-    @Test("after each death of a worker the next lease is twice as long, up to eight and a half hours")
+    @Test("after each worker's death the next lease of a subscription is twice as long, up to eight and a half hours")
     func growing() async throws {
         try await with { database, subject in
             for take in 0..<11 {
@@ -42,7 +42,7 @@ struct SubscriptionLeaseTests {
         }
     }
 
-    @Test("a lease that a worker ends does not lengthen the next lease")
+    @Test("if a worker ends its lease of a subscription, the next lease is not longer")
     func inOrder() async throws {
         try await with { database, subject in
             _ = try await leaseAgain(database, subject)
@@ -59,9 +59,7 @@ struct SubscriptionLeaseTests {
         }
     }
 
-    @Test(
-        "if PostgreSQL refuses Apple's answer, the subscription's check is postponed for a day, and the error is thrown"
-    )
+    @Test("if PostgreSQL refuses Apple's answer about a subscription, the next check is a day later")
     func refused() async throws {
         try await with { database, subject in
             try await database.run(

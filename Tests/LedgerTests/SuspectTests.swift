@@ -34,7 +34,7 @@ struct SuspectTests {
         if case .isolated(let leased) = try await store.leaseSuspect() { leased } else { nil }
     }
 
-    @Test("only the submission that kills three workers in isolation is set aside, for one last try")
+    @Test("only the parked submission that kills three workers in isolation is set aside; it then gets one last try")
     func poison() async throws {
         try await with { database, store in
             try await park(1...5, in: store)
@@ -94,7 +94,7 @@ struct SuspectTests {
         }
     }
 
-    @Test("released leases, cleared suspicions and two deaths in isolation do not set a submission aside")
+    @Test("a parked submission is not set aside for leases that its worker survives, or for two deaths in isolation")
     func innocent() async throws {
         try await with { database, store in
             try await park(1...1, in: store)
@@ -125,7 +125,7 @@ struct SuspectTests {
         }
     }
 
-    @Test("a suspect is leased by one worker at a time, and never together with submissions of the same proof")
+    @Test("one worker at a time leases a suspected submission, and never with other submissions of the same proof")
     func alike() async throws {
         try await with { database, store in
             try await park(1...2, in: store)

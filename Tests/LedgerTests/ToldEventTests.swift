@@ -25,7 +25,7 @@ struct ToldEventTests {
         return try #require(ids.isEmpty ? nil : ids)
     }
 
-    @Test("the ids of Apple's revocation and reinstatement events find their grant for thirty days")
+    @Test("for thirty days, a search for the id of a revocation or reinstatement event finds the grant")
     func refunds() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -45,7 +45,7 @@ struct ToldEventTests {
         await ledger.close()
     }
 
-    @Test("the id of an event about an original's refund finds the grant under the restored transaction")
+    @Test("a search for the id of an original's refund event finds the grant under the restored transaction")
     func restored() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -61,7 +61,7 @@ struct ToldEventTests {
         await ledger.close()
     }
 
-    @Test("the ids of events about an operator's revocation and rejection find their transactions")
+    @Test("a search for the id of an event about an operator's revocation or rejection finds the transaction")
     func operators() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -83,7 +83,7 @@ struct ToldEventTests {
         await ledger.close()
     }
 
-    @Test("the ids of events about an announced purchase's hold and rejection find the purchase")
+    @Test("a search for the id of an event about an announced purchase's hold or rejection finds the purchase")
     func announced() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -108,7 +108,7 @@ struct ToldEventTests {
         await ledger.close()
     }
 
-    @Test("the ids of events about subscription changes and refund requests find their transactions")
+    @Test("a search for the id of an event about a subscription or a refund request finds the transaction")
     func subscriptions() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

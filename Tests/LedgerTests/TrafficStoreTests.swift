@@ -6,9 +6,9 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("Traffic counts, changes and refunds for the console")
+@Suite("The console's traffic counts, changes and refunds")
 struct TrafficStoreTests {
-    @Test("traffic counts of several workers are summed by minute and by hour, and read back in bins")
+    @Test("the console's traffic counts are summed over all workers, by minute and by hour")
     func added() async throws {
         let database = try await LedgerDatabase()
         let store = TrafficStore(pool: database.pool)
@@ -31,7 +31,7 @@ struct TrafficStoreTests {
         #expect(try await database.number("SELECT count(*) FROM traffic_minutes WHERE name = 'x'") == 0)
     }
 
-    @Test("names of traffic counts beyond a worker's limit are not stored")
+    @Test("if a worker reports more names of traffic counts than the limit allows, the rest are not stored")
     func bounded() async throws {
         let database = try await LedgerDatabase()
         let many = (0..<1_000).map { TrafficCount(.apple, "result-\($0)", 1) }
@@ -39,7 +39,7 @@ struct TrafficStoreTests {
         #expect(try await database.number("SELECT count(*) FROM traffic_hours") == Int64(TrafficStore.maximumNames))
     }
 
-    @Test("traffic minutes are deleted after two days, traffic hours after 90")
+    @Test("maintenance deletes traffic counts by minute after two days, and traffic counts by hour after 90 days")
     func forgotten() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -57,7 +57,7 @@ struct TrafficStoreTests {
 
     private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
-    @Test("a console change is stored before it begins, and its result is set only once")
+    @Test("if an operator changes something in the console, the change is stored first, and its result is set once")
     func changes() async throws {
         let database = try await LedgerDatabase()
         let changes = ConsoleChanges(pool: database.pool)
@@ -72,7 +72,8 @@ struct TrafficStoreTests {
         #expect(try await changes.list(limit: 10, skipping: 1).map(\.shown) == [12])
     }
 
-    @Test("refunds are listed by their newest notice with their percentage, and filtered by app and state")
+    @Test(
+        "the console lists refunds with their percentage, newest notification first, and filters them by app and state")
     func refunds() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -23,8 +23,7 @@ struct TransferTests {
     }
 
     @Test(
-        "a transfer is refused while a transaction of the subscription is held, and succeeds after the hold's rejection"
-    )
+        "while a transaction of a subscription is held, a transfer is refused; after the hold's rejection it succeeds")
     func held() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -44,7 +43,7 @@ struct TransferTests {
         await ledger.close()
     }
 
-    @Test("the new owner of a transferred subscription stays the owner after an operator rejects a hold of a period")
+    @Test("if an operator rejects a hold of a transferred subscription's period, the new owner stays the owner")
     func refusedHold() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -66,7 +65,7 @@ struct TransferTests {
         await ledger.close()
     }
 
-    @Test("a subscription that shares a period with a transferred subscription belongs to the new owner")
+    @Test("if a subscription shares a period with a transferred subscription, it belongs to the new owner")
     func sharedPeriod() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -89,7 +88,7 @@ struct TransferTests {
         await ledger.close()
     }
 
-    @Test("a second original that shows a granted period of a transferred subscription belongs to the new owner")
+    @Test("if a second original shows a transferred subscription's granted period, it belongs to the new owner")
     func secondOriginal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -49,7 +49,9 @@ struct UndeliveredLockTests {
         return UndeliveredRows(decisions, settlements)
     }
 
-    @Test("two SQL transactions with crossed deletes and writes do not deadlock", .timeLimit(.minutes(1)))
+    @Test(
+        "two SQL transactions that delete and write each other's undelivered purchases do not deadlock",
+        .timeLimit(.minutes(1)))
     func order() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.meeting)

@@ -149,7 +149,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("a wholly rejected submission that proves possession leaves its twenty newest purchases undelivered")
+    @Test("if a submission that proves possession is wholly rejected, its twenty newest purchases count as undelivered")
     func whole() async throws {
         let many = (0..<30).map { number in
             Sample.purchase("\(1000 + number)", at: Sample.noon.adding(milliseconds: Int64(number)))
@@ -195,7 +195,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("a parked purchase of a proven proof is undelivered until its submission is decided")
+    @Test("a purchase of a parked, proven submission counts as undelivered until the submission is decided")
     func parked() async throws {
         let parking = PostgresParking(pool: database.pool)
         func park(
@@ -238,7 +238,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("a held purchase that a rule then rejects is undelivered")
+    @Test("if a rule rejects a held purchase, the purchase counts as undelivered")
     func held() async throws {
         let hold = Sample.judged(Sample.purchase("1000"), nil, .hold(.unknownProduct))
         _ = try await ledger.record(Self.decision(.each([hold]), offset: 1))
@@ -252,7 +252,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("a refund request that precedes the purchase's rejection is leased as undelivered after the rejection")
+    @Test("if a refund request precedes the purchase's rejection, it is leased as undelivered after the rejection")
     func early() async throws {
         #expect(try await ask("1000") == ["- -"])
         _ = try await ledger.record(Self.decision(.each([Self.rejected("1000", .retiredProduct)]), offset: 1))
@@ -262,7 +262,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("an undelivered purchase is deleted after 180 days, and with the erasure of its player")
+    @Test("the ledger deletes an undelivered purchase after 180 days, or with the erasure of its player")
     func forgotten() async throws {
         for (offset, player) in ["player-1", "player-2", "player-3"].enumerated() {
             _ = try await ledger.record(

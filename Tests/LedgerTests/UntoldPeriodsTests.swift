@@ -6,7 +6,7 @@ import Postgres
 import Testing
 
 /// Tests periods that become known without a grant, before their own notification or instead of it.
-@Suite("Periods of subscriptions that become known without a grant")
+@Suite("Subscription periods that become known without a grant")
 struct UntoldPeriodsTests {
     private typealias Subscriptions = FollowedSubscriptionsConformance
     private static let day: Int64 = 86_400_000
@@ -74,7 +74,7 @@ struct UntoldPeriodsTests {
     }
 
     @Test(
-        "if a rejected submission first shows a period, Apple is asked immediately, and the owner is granted once",
+        "if a rejected submission shows a new period, a worker asks Apple immediately; the owner gets the period once",
         arguments: ["player-2", "player-1"])
     func refused(player: String) async throws {
         try await with { subject in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Operations
 
-@Suite("Comparing clocks")
+@Suite("Differences between the worker's clock and other clocks")
 struct ClockTests {
     private static let noon: Int64 = 1_800_000_000_000
 
@@ -10,7 +10,7 @@ struct ClockTests {
         clock.took(topic: "t", partition: 0, offset: offset, timestamp: timestamp, now: now)
     }
 
-    @Test("Old records of a backlog give no clock difference")
+    @Test("If old records of a backlog arrive, the worker measures no clock difference")
     func backlog() {
         let clock = RecordClock()
         Self.took(clock, offset: 5, timestamp: Self.noon - 86_400_000, now: Self.noon)
@@ -41,7 +41,9 @@ struct ClockTests {
         #expect(clock.take() == -3_600)
     }
 
-    @Test("A clock difference of more than a minute is reported, and one from a record's timestamp expires")
+    @Test(
+        "The worker reports a clock difference of more than 60 s; a difference measured by a record's timestamp expires"
+    )
     func complaint() {
         var differences = ClockDifferences()
         #expect(differences.complaint == nil)

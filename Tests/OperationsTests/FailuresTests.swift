@@ -20,7 +20,7 @@ struct FailuresTests {
         var failedDependency: FailingPart? { .postgresql }
     }
 
-    @Test("A failure is reported when it begins, each minute while it lasts, and when it is over")
+    @Test("The worker reports a failure of a part when it begins, each minute while it lasts, and when it is over")
     func notices() {
         var states = FailureStates()
         var said: [(at: Double, FailureStates.Notice.Kind, Int)] = []
@@ -39,7 +39,7 @@ struct FailuresTests {
         #expect(states.episodes.isEmpty)
     }
 
-    @Test("Repeated failures of a part count as one failure until the part has succeeded for a while")
+    @Test("Repeated failures of a part count as one failure until the part has had no failure for ten seconds")
     func flapping() {
         var states = FailureStates()
         var said: [FailureStates.Notice.Kind] = []
@@ -128,7 +128,7 @@ struct FailuresTests {
         #expect(log.lines.count == 2)
     }
 
-    @Test("A cancellation counts as no failure, and for an error that is no DescribedError the log has only the type")
+    @Test("A cancellation counts as no failure; of an error that is no DescribedError, the log has only the type")
     func strangers() {
         struct Secretive: Error, CustomStringConvertible { let description = "password" }
         let log = LogRecorder()
@@ -140,7 +140,7 @@ struct FailuresTests {
         #expect(log.lines.allSatisfy { $0.contains("Secretive") && !$0.contains("password") })
     }
 
-    @Test("The lag of a revoked partition is 0, and of a lost partition stays until an assignment omits the partition")
+    @Test("A revoked partition's lag is 0; a lost partition's lag stays until an assignment omits the partition")
     func partitionGauges() {
         let metrics = ReceiptdMetrics(version: "1")
         var gauges = PartitionGauges(lag: metrics.consumerLag, count: metrics.assignedPartitions)

@@ -2,7 +2,7 @@ import Operations
 import Synchronization
 import Testing
 
-@Suite("Health")
+@Suite("The worker's health probes")
 struct HealthTests {
     /// A clock that only `advance` moves.
     final class ManualClock: Sendable {
@@ -11,7 +11,7 @@ struct HealthTests {
         var now: @Sendable () -> UInt64 { { self.nanoseconds.load(ordering: .relaxed) } }
     }
 
-    @Test("A part without a first heartbeat does not fail the liveness probe")
+    @Test("A part that has never sent a heartbeat does not fail the liveness probe")
     func beforeFirstBeat() {
         let clock = ManualClock()
         let health = Health(now: clock.now)
@@ -37,7 +37,7 @@ struct HealthTests {
         #expect(health.livez().ok)
     }
 
-    @Test("A retired part does not fail the liveness probe, however old the last heartbeat is")
+    @Test("A retired part of the worker does not fail the liveness probe, however old its last heartbeat is")
     func retirement() {
         let clock = ManualClock()
         let health = Health(now: clock.now)
@@ -47,7 +47,7 @@ struct HealthTests {
         #expect(health.livez().ok)
     }
 
-    @Test("Readiness lists every unmet condition, in the order of start-up")
+    @Test("The readiness probe lists every unmet condition, in the order of start-up")
     func readiness() {
         let health = Health()
         #expect(!health.readyz().ok)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Incidents that wait to be stored")
 struct IncidentsTests {
-    @Test("repeated incidents add up until `take`, and counts that `putBack` returns add up with later incidents")
+    @Test("`take` returns repeated incidents as one count, and a count that `putBack` returns adds to later incidents")
     func waiting() {
         let incidents = ReceiptdMetrics(version: "test").incidents
         incidents.note(.crashed)
@@ -30,7 +30,7 @@ struct IncidentsTests {
     }
 
     @Test(
-        "readyz reports deleted unread records, even before the worker stores the incident, until the last loss is old")
+        "readyz reports records that Kafka deleted unread, even before the incident is stored, until the loss is old")
     func losses() {
         let metrics = ReceiptdMetrics(version: "test")
         let health = Health(failures: Failures(metrics: metrics), needing: [])

@@ -61,7 +61,7 @@ struct IntakeServerTests {
         return await socket.ask(text)
     }
 
-    @Test("the intake answers 200, 400 or 503 to an accepted, refused or postponed notification, and answers probes")
+    @Test("the notification server answers 200, 400 or 503 if it accepts, refuses or postpones a notification")
     func answers() async throws {
         let posted = Posted()
         try await serve(posted) { port in
@@ -84,7 +84,7 @@ struct IntakeServerTests {
         #expect(posted.bodies.withLock { $0 } == ["yes", "no", "later"])
     }
 
-    @Test("the intake accepts a chunked body, and answers the pipelined requests of one connection in order")
+    @Test("the notification server accepts a chunked body, and answers a connection's pipelined requests in order")
     func shapes() async throws {
         let posted = Posted()
         try await serve(posted) { port in
@@ -98,7 +98,7 @@ struct IntakeServerTests {
         #expect(posted.bodies.withLock { $0 } == ["no way", "one", "two"])
     }
 
-    @Test("the intake accepts a body of 256 KiB, and answers 413 to a larger body, chunked or with Content-Length")
+    @Test("the notification server accepts a body of 256 KiB, and answers 413 to a larger body, chunked or not")
     func tooLarge() async throws {
         let posted = Posted()
         let limit = IntakeServer.maximumBodyBytes
@@ -115,7 +115,7 @@ struct IntakeServerTests {
         #expect(posted.bodies.withLock { $0 } == ["\(limit) bytes"])
     }
 
-    @Test("the intake refuses a notification with a header of 20,000 characters, and closes the connection")
+    @Test("the notification server refuses a notification with a header of 20,000 characters")
     func longHeader() async throws {
         let posted = Posted()
         try await serve(posted) { port in
@@ -126,7 +126,7 @@ struct IntakeServerTests {
         #expect(posted.bodies.withLock { $0 } == [])
     }
 
-    @Test("silent connections beyond the limit do not keep a notification waiting")
+    @Test("more silent connections than the limit do not keep a notification waiting")
     func silentConnections() async throws {
         let posted = Posted()
         let metrics = ReceiptdMetrics(version: "test")
@@ -147,7 +147,8 @@ struct IntakeServerTests {
         }
     }
 
-    @Test("the server closes a connection whose request is incomplete after 20 s, unless the response has begun")
+    @Test(
+        "if a request is still incomplete after 20 s, the server closes the connection, unless the response has begun")
     func slow() {
         let table = ConnectionTable(requestSeconds: 20)
         let channels = (0..<2).map { _ in EmbeddedChannel() }

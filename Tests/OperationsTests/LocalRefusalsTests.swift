@@ -16,7 +16,7 @@ struct LocalRefusalsTests {
         refusals.note(reason: reason, player: player) { entry(number, reason, player: player) }
     }
 
-    @Test("in a flood of refusals for one reason, the buffer keeps all refusals for a rarer reason within its maximum")
+    @Test("in a flood of refusals for one reason, the buffer of local refusals keeps every refusal for a rarer reason")
     func flood() {
         let refusals = LocalRefusals()
         for number in 0..<10_000 { note(refusals, number, "foreign_app") }
@@ -28,7 +28,7 @@ struct LocalRefusalsTests {
         #expect(refusals.take().isEmpty)
     }
 
-    @Test("the buffer keeps at most four refusals of one player until `take` empties the buffer")
+    @Test("the buffer of local refusals keeps at most four refusals of one player until `take` empties the buffer")
     func onePlayer() {
         let refusals = LocalRefusals()
         for number in 0..<100 { note(refusals, number, "malformed_receipt", player: "loud") }

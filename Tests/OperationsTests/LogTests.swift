@@ -21,13 +21,13 @@ final class LogRecorder: Sendable {
     }
 }
 
-@Suite("Logs")
+@Suite("The lines of the log")
 struct LogTests {
     private struct Unreachable: Error, CustomStringConvertible {
         var description: String { "unreachable" }
     }
 
-    @Test("A JSON line has time, level, logger, message, then the sorted metadata")
+    @Test("A JSON log line has time, level, logger and message, then the sorted metadata")
     func json() {
         let recorder = LogRecorder()
         recorder.logger(.json).info("joined", [.topic: "submissions", .partition: .stringConvertible(3)])
@@ -38,7 +38,7 @@ struct LogTests {
             ])
     }
 
-    @Test("A text line has time, level, logger, message, then the sorted metadata, quoted where needed")
+    @Test("A text log line has time, level, logger and message, then the sorted metadata, quoted where needed")
     func text() {
         let recorder = LogRecorder()
         recorder.logger(.text).warning("cannot reach it", [.error: "no route", .attempt: "2", .reason: ""])
@@ -55,7 +55,9 @@ struct LogTests {
         String(decoding: [0xFF, 0xC0, 0xAF, 0xED, 0xA0, 0x80], as: UTF8.self),
     ]
 
-    @Test("A hostile value stays in its line and harms no terminal", arguments: hostile, LogFormat.allCases)
+    @Test(
+        "A hostile value in a log line adds no second line and no control character", arguments: hostile,
+        LogFormat.allCases)
     func injection(value: String, format: LogFormat) throws {
         let recorder = LogRecorder()
         let logger = recorder.logger(format, label: value)
@@ -77,7 +79,7 @@ struct LogTests {
         #expect(object["inner." + value] as? String == "x")
     }
 
-    @Test("Metadata named like a JSON line's own member gets a prefix, and does not replace the member")
+    @Test("Metadata named like a member of the JSON log line gets a prefix, and does not replace the member")
     func reserved() throws {
         let recorder = LogRecorder()
         recorder.logger(.json).info("m", metadata: ["level": "critical", "ts": "0", "msg": "x", "logger": "y"])
@@ -88,7 +90,7 @@ struct LogTests {
         #expect(object.count == 8)
     }
 
-    @Test("A JSON line has numbers and booleans as JSON values, and NaN as a string")
+    @Test("A JSON log line has numbers and booleans as JSON values, and NaN as a string")
     func numbers() {
         let recorder = LogRecorder()
         recorder.logger(.json).info(
@@ -109,7 +111,7 @@ struct LogTests {
         #expect(line.hasSuffix("x…\"}\n"))
     }
 
-    @Test("A line's own metadata overrides the line's error, the provider's metadata and the logger's metadata")
+    @Test("A log line's own metadata overrides the line's error, the provider's metadata and the logger's metadata")
     func precedence() {
         let recorder = LogRecorder()
         var logger = recorder.logger(.text)
@@ -144,7 +146,7 @@ struct LogTests {
     }
 
     @Test(
-        "Times are RFC 3339 in UTC with milliseconds",
+        "Times in the log are RFC 3339 in UTC with milliseconds",
         arguments: [
             (0, "1970-01-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
             (951_782_400_000, "2000-02-29T00:00:00.000Z"), (1_709_251_199_999, "2024-02-29T23:59:59.999Z"),

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Operations
 
-@Suite("Metrics")
+@Suite("Prometheus metrics and their scrape")
 struct MetricsTests {
-    @Test("A scrape lists families in the order declared, and children sorted by labels")
+    @Test("A scrape lists metric families in the order declared, and the children of a family sorted by labels")
     func rendering() {
         let registry = MetricsRegistry()
         let requests = registry.counter("app_requests_total", help: "Requests.", labels: ["path", "result"])
@@ -28,7 +28,7 @@ struct MetricsTests {
                 """)
     }
 
-    @Test("A histogram's buckets are cumulative, inclusive, and end at +Inf")
+    @Test("A histogram's buckets are cumulative and inclusive, and end at +Inf")
     func histogram() {
         let registry = MetricsRegistry()
         let histogram = registry.histogram("app_wait_seconds", help: "Wait.", buckets: [0.1, 1]).with()
@@ -78,7 +78,7 @@ struct MetricsTests {
         #expect(PrometheusText.number(value) == text)
     }
 
-    @Test("Beyond the limit of children, all further label values share one child")
+    @Test("Once a metric has its maximum number of children, all further label values share one child")
     func cardinality() {
         let family = MetricsRegistry().counter("app_x_total", help: "X.", labels: ["a", "b"])
         for index in 0..<(CounterFamily.maximumChildren + 50) { family.with("\(index)", "b").increment() }
@@ -87,7 +87,7 @@ struct MetricsTests {
         #expect(family.with("0", "b").value == 1)
     }
 
-    @Test("A removed child is absent from the scrape, and a new child with the same labels starts at 0")
+    @Test("A removed child of a metric is absent from the scrape, and a new child with the same labels starts at 0")
     func removal() {
         let lag = MetricsRegistry().gauge("app_lag", help: "Lag.", labels: ["topic", "partition"])
         lag.with("t", "0").set(5)

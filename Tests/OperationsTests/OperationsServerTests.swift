@@ -89,7 +89,8 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("The page shows lag and readiness and loads no external resource; /status.json has readiness and version")
+    @Test(
+        "The worker's page shows lag and readiness, and loads nothing external; /status.json has readiness and version")
     func page() async throws {
         let fixture = Fixture()
         fixture.metrics.consumerLag.with("submissions", "3").set(77)
@@ -147,7 +148,9 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("silent connections beyond the limit delay no probe, and the server closes a silent connection after seconds")
+    @Test(
+        "more silent connections than the limit delay no probe, and the server closes a silent connection after seconds"
+    )
     func silentConnections() async throws {
         // Several event loops accept connections, so the server may accept any of 100 simultaneous sockets after the
         // connection that sends the request. With a limit below 100, the server might then close this connection before
@@ -178,7 +181,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("Beyond the limit the server closes the longest silent connection, and after a time every idle connection")
+    @Test("If connections exceed the limit, the server closes the longest silent one; later it closes every idle one")
     func oldestGoes() {
         let table = ConnectionTable(maximum: 2)
         let channels = (0..<3).map { _ in EmbeddedChannel() }

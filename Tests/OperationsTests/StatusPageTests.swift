@@ -28,7 +28,7 @@ struct StatusPageTests {
         ).html
     }
 
-    @Test("the page escapes a hostile name in every place that shows the name")
+    @Test("the worker's page escapes a hostile name in every place that shows the name")
     func escaping() {
         let hostile = "<script>alert('x')</script>\"&\0"
         metrics.outcomes.with("receipt.rejected", hostile).increment()
@@ -42,7 +42,7 @@ struct StatusPageTests {
         #expect(page.components(separatedBy: text).count >= 7)
     }
 
-    @Test("the page shows the rate since a sample at least ten seconds old, and no rate without an earlier sample")
+    @Test("the worker's page shows the rate since a sample at least 10 s old, and no rate without an earlier sample")
     func rates() {
         let history = TrafficHistory()
         #expect(page(history, at: 0).contains("<span>Submissions per second</span><b class=\"\">–</b>"))
@@ -55,7 +55,7 @@ struct StatusPageTests {
     }
 
     @Test(
-        "a chart's bin counts the submissions of the bin's interval, the newest bin is last, and old samples drop out")
+        "a chart's last bin is the newest and counts the submissions of its interval, and old samples drop out")
     func bins() {
         let history = TrafficHistory()
         let foreign = metrics.submissions.with(TrafficClass.foreign.rawValue)
@@ -77,7 +77,7 @@ struct StatusPageTests {
         #expect(bins.map { $0.classes[place] }.suffix(3) == [4, 0, 1])
     }
 
-    @Test("the page counts forged submissions and dead letters as junk, and counts an answered dead letter once")
+    @Test("the worker's page counts forged submissions and dead letters as junk, and an answered dead letter only once")
     func classes() throws {
         let history = TrafficHistory()
         history.add(sample(at: 0))
@@ -110,7 +110,7 @@ struct StatusPageTests {
     }
 
     @Test(
-        "the page shows numbers with at most three significant digits, or with separated thousands",
+        "the worker's page shows numbers with at most three significant digits, or with separated thousands",
         arguments: [
             (0.0, "0"), (0.01234, "0.012"), (1.5, "1.5"), (12.34, "12.3"), (123.4, "123"), (1_234_567, "1,234,567"),
             (.infinity, "–"),

@@ -2,10 +2,10 @@ import Testing
 
 @testable import PooledHTTP
 
-@Suite("URLs of requests")
+@Suite("URLs of the HTTP client's requests")
 struct HTTPEndpointTests {
     @Test(
-        "A URL is split into origin, target and authority",
+        "The HTTP client splits a URL into origin, request target and authority",
         arguments: [
             ("https://a.apple.com/verifyReceipt", true, "a.apple.com", 443, "/verifyReceipt", "a.apple.com"),
             ("http://127.0.0.1:8080", false, "127.0.0.1", 8080, "/", "127.0.0.1:8080"),
@@ -25,7 +25,7 @@ struct HTTPEndpointTests {
     }
 
     @Test(
-        "A malformed or unsupported URL is refused",
+        "The HTTP client refuses a malformed or unsupported URL",
         arguments: [
             "", "http:", "http://", "https:///path", "http://:80/", "http://a:0", "http://a:65536", "http://a:x",
             "http://a:+1", "http://user:secret@a/", "http://a b/", "http://a/b c", "http://a/\r\nx: y", "http://é/",
@@ -33,7 +33,7 @@ struct HTTPEndpointTests {
         ])
     func refused(url: String) { #expect(HTTPEndpoint(url: url) == nil) }
 
-    @Test("A TLS server name is sent for a host name, not for an IP address")
+    @Test("An HTTPS URL gives a TLS server name if its host is a name, and none if its host is an IP address")
     func serverName() throws {
         #expect(HTTPEndpoint(url: "https://apple/")?.origin.serverName == "apple")
         #expect(HTTPEndpoint(url: "https://127.0.0.1/")?.origin.serverName == nil)

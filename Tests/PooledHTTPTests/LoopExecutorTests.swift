@@ -5,7 +5,7 @@ import Testing
 
 @testable import PooledHTTP
 
-@Suite("Tasks on the event loop")
+@Suite("The loop executor's tasks on the event loop")
 struct LoopExecutorTests {
     private let loop = MultiThreadedEventLoopGroup.singleton.next()
 
@@ -42,7 +42,7 @@ struct LoopExecutorTests {
         return (sleepers, tasks)
     }
 
-    @Test("when a running task wakes another task, the woken task runs before tasks that were ready earlier")
+    @Test("if a task on the loop executor wakes another task, the woken task runs before tasks that were ready earlier")
     func order() async {
         let executor = LoopExecutor(loop)
         let order = Mutex<[Int]>([])
@@ -59,7 +59,7 @@ struct LoopExecutorTests {
         #expect(order.withLock { $0 } == [0, 2, 1])
     }
 
-    @Test("a chain of 100 tasks, each waking the next, runs in order, and other jobs of the loop run in between")
+    @Test("a chain of 100 tasks on the loop executor runs in order, and other jobs of the event loop run in between")
     func chain() async {
         let executor = LoopExecutor(loop)
         let count = 100
@@ -80,7 +80,7 @@ struct LoopExecutorTests {
         #expect(before < count)
     }
 
-    @Test("200 tasks woken from other threads all run")
+    @Test("the loop executor runs all of 200 tasks that other threads wake")
     func anyThread() async {
         let executor = LoopExecutor(loop)
         let done = Atomic<Int>(0)

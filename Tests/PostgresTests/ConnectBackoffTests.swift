@@ -2,11 +2,12 @@ import Testing
 
 @testable import Postgres
 
-@Suite("The backoff after failed connections")
+@Suite("The pool's backoff after failed connections to PostgreSQL")
 struct ConnectBackoffTests {
     private let start = ContinuousClock.now
 
-    @Test("the backoff doubles from 0.1 s to 5 s, and a success ends the backoff")
+    @Test(
+        "after failed connections to PostgreSQL the backoff doubles from 0.1 s to 5 s, and a success ends the backoff")
     func doubles() {
         var backoff = ConnectBackoff()
         #expect(backoff.permits(at: start))
@@ -22,7 +23,7 @@ struct ConnectBackoffTests {
         #expect(backoff.permits(at: now))
     }
 
-    @Test("random jitter shortens the backoff, by at most half")
+    @Test("random jitter shortens the backoff after a failed connection to PostgreSQL, by at most half")
     func jitter() {
         var backoff = ConnectBackoff()
         backoff.failed(at: start, jitter: 0.96)
@@ -30,7 +31,7 @@ struct ConnectBackoffTests {
         #expect(backoff.permits(at: start + .milliseconds(53)))
     }
 
-    @Test("failures of several sessions at the same time count as one failure")
+    @Test("if several sessions fail to connect to PostgreSQL at the same time, the backoff counts one failure")
     func together() {
         var backoff = ConnectBackoff()
         for _ in 0..<8 { backoff.failed(at: start, jitter: 0) }

@@ -3,9 +3,11 @@ import Foundation
 import Postgres
 import Testing
 
-@Suite("A lost connection", .timeLimit(.minutes(2)))
+@Suite("PostgreSQL sessions that lose the connection", .timeLimit(.minutes(2)))
 struct ConnectionLossTests {
-    @Test("a connection that ended while idle is replaced without an error", arguments: [true, false])
+    @Test(
+        "if an idle connection to PostgreSQL ends, the pool replaces the connection, and the next job succeeds",
+        arguments: [true, false])
     func whileIdle(prepared: Bool) async throws {
         let database = try TestDatabase(preparedStatements: prepared)
         let other = TestDatabase.pool(database.uri)
@@ -17,7 +19,9 @@ struct ConnectionLossTests {
         }
     }
 
-    @Test("a connection lost in an SQL transaction's first statement is replaced, and the statement is applied once")
+    @Test(
+        "if an SQL transaction's first statement loses the connection, the session reconnects, and inserts the row once"
+    )
     func withFirstStatement() async throws {
         let database = try TestDatabase()
         // The statement ends its own session the first time, after the pool has checked the idle connection.
@@ -45,7 +49,7 @@ struct ConnectionLossTests {
         #expect(found == [2, 1])
     }
 
-    @Test("a lost connection fails its SQL transaction, which cannot continue on another connection")
+    @Test("if an SQL transaction loses the connection, it fails, and does not continue on another connection")
     func duringTransaction() async throws {
         let database = try TestDatabase()
         let other = TestDatabase.pool(database.uri)
@@ -64,7 +68,7 @@ struct ConnectionLossTests {
         #expect(try await database.pool.run { try $0.execute(count).int8(0, 0) } == 0)
     }
 
-    @Test("a connection lost during COPY fails the COPY")
+    @Test("if a COPY loses the connection, the COPY fails, and the next job has a new connection")
     func duringCopy() async throws {
         let database = try TestDatabase()
         let other = TestDatabase.pool(database.uri)
@@ -83,7 +87,7 @@ struct ConnectionLossTests {
         #expect(try await database.pool.run { try $0.execute(processID).count } == 1)
     }
 
-    @Test("a connection lost during COMMIT leaves the outcome of the SQL transaction unknown")
+    @Test("if a COMMIT loses the connection, the error says that the SQL transaction's outcome is unknown")
     func duringCommit() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in
@@ -103,7 +107,7 @@ struct ConnectionLossTests {
         #expect(try await database.pool.run { try $0.execute(processID).count } == 1)
     }
 
-    @Test("a pool fails fast while the server is down, and works again after a restart")
+    @Test("while PostgreSQL is down, most jobs fail without an attempt to connect; after a restart, jobs succeed again")
     func serverRestarts() async throws {
         let server = try EmbeddedPostgres.start(durable: false)
         defer { server.stop() }
@@ -137,7 +141,9 @@ struct ConnectionLossTests {
         await pool.close()
     }
 
-    @Test("a read-only server counts as a lost connection")
+    @Test(
+        "if PostgreSQL refuses a write as read-only, the error counts as a lost connection, and the next write succeeds"
+    )
     func readOnly() async throws {
         let database = try TestDatabase()
         let error = try await database.failure { session in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The embedded PostgreSQL server")
 struct EmbeddedPostgresTests {
-    @Test("a server keeps the databases in a given directory, and is durable by default")
+    @Test("the embedded PostgreSQL server keeps the databases in a given directory, and uses fsync by default")
     func keptDirectory() async throws {
         let directory = "/tmp/embedded-postgres-test-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -32,7 +32,7 @@ struct EmbeddedPostgresTests {
         await copy.close()
     }
 
-    @Test("if a wrong setting prevents the start, the error names the setting")
+    @Test("if a wrong setting prevents the embedded PostgreSQL server's start, the error names the setting")
     func wrongSetting() throws {
         let error = #expect(throws: EmbeddedPostgresError.self) {
             try EmbeddedPostgres.start(settings: ["no_such_setting": "1"])
@@ -40,7 +40,7 @@ struct EmbeddedPostgresTests {
         #expect(error?.description.contains("no_such_setting") == true)
     }
 
-    @Test("a directory counts as open to the server's user only if all directories above it are open")
+    @Test("a directory counts as open to PostgreSQL's user only if it exists and all directories above it are open")
     func closedDirectory() throws {
         // The directory is not in TMPDIR, which may be closed itself.
         let directory = URL(fileURLWithPath: "/tmp/embedded-postgres-test-\(UUID().uuidString)")
@@ -55,7 +55,8 @@ struct EmbeddedPostgresTests {
         #expect(!PostgresInstallation.isOpenToAll(directory.path + "-missing"))
     }
 
-    @Test("if the requested port is taken, the server starts on a free port and keeps the free port over a restart")
+    @Test(
+        "if the requested port is taken, the embedded PostgreSQL server takes a free port, and keeps it over a restart")
     func portTaken() throws {
         let first = try EmbeddedPostgres.start(durable: false)
         defer { first.stop() }

@@ -2,10 +2,10 @@ import Foundation
 import Postgres
 import Testing
 
-@Suite("Errors")
+@Suite("The errors of the PostgreSQL client")
 struct ErrorTests {
     @Test(
-        "each SQLSTATE maps to a kind of error, which says whether to retry",
+        "a PostgreSQL error's SQLSTATE decides the error's kind, and the kind decides whether the error is retriable",
         arguments: [
             ("08006", PostgresError.Kind.connection), ("57P01", .connection), ("57P03", .connection),
             ("25006", .connection), ("22021", .data), ("23505", .data), ("40001", .retriable), ("40P01", .retriable),
@@ -19,7 +19,8 @@ struct ErrorTests {
         #expect(error.isRetriable == (kind != .data && kind != .other))
     }
 
-    @Test("a NUL byte or invalid UTF-8 in a text parameter is a data error that does not quote the text")
+    @Test(
+        "a NUL byte in a text parameter is a data error that does not quote the text; invalid UTF-8 is SQLSTATE 22021")
     func nulByte() async throws {
         let database = try TestDatabase()
         for parameter in [PostgresParameter.text("secret\0tail"), .textArray(["fine", "secret\0tail"])] {
@@ -32,7 +33,9 @@ struct ErrorTests {
         #expect(error.sqlState == "22021")
     }
 
-    @Test("a row that its partition refuses is a retriable error; a row that the table's check refuses is a data error")
+    @Test(
+        "if a partition refuses a row, the error is retriable; if the table's CHECK refuses the row, it is a data error"
+    )
     func partitionConstraint() async throws {
         let database = try TestDatabase()
         for (insert, kind) in [
@@ -69,7 +72,7 @@ struct ErrorTests {
     }
 
     @Test(
-        "the text of an error never contains the parameter's value",
+        "if PostgreSQL cannot convert a parameter's value, the error's text does not contain the value",
         arguments: [
             "SELECT $1::int", "SELECT $1::timestamptz", "SELECT $1::uuid", "SELECT $1::text[]", "SELECT $1::bool",
             "SELECT to_date($1, 'YYYY-MM-DD')", "SELECT $1::numeric", "SELECT $1::jsonb",
@@ -84,13 +87,13 @@ struct ErrorTests {
         #expect(!error.message.isEmpty)
     }
 
-    @Test("a parameter shows its type and size only")
+    @Test("the printed parameter of a PostgreSQL statement shows only its type and size")
     func parameterDescription() {
         #expect("\(PostgresParameter.text("topsecret"))" == "PostgresParameter(type 25, 9 bytes)")
     }
 
     @Test(
-        "a wrong address or database is a connection error without URI and password",
+        "if the pool cannot connect with a URI, the connection error contains no password",
         arguments: [
             "postgresql://user:topsecret@127.0.0.1:1/nothing", "postgresql://user:topsecret@localhost.invalid/nothing",
             "host=127.0.0.1 port=1 password=topsecret", "postgresql://us:er:topsecret@127.0.0.1:1/x",
@@ -105,7 +108,7 @@ struct ErrorTests {
         await pool.close()
     }
 
-    @Test("a connection that the server refuses is a settings error that names the server and the user")
+    @Test("if PostgreSQL refuses the database or the user, the error names server and user, and blames the settings")
     func refusals() async throws {
         let uri = try TestDatabase().uri
         let port = try #require(uri.firstMatch(of: /:(\d+)\//)?.1)
@@ -131,7 +134,7 @@ struct ErrorTests {
     }
 
     @Test(
-        "a fault of a connection string is described without quoting the string",
+        "if a PostgreSQL connection string has a fault, the fault's description does not quote the string",
         arguments: [
             "postgresql://user:topsecret%zz@h/d", "postgresql://h/d?topsecret=1", "topsecret", "host='topsecret",
             "postgresql://[topsecret", "postgresql://user:topsecret/x@h:5/d", "  ", "postgresql://h:99999/",
@@ -143,7 +146,7 @@ struct ErrorTests {
     }
 
     @Test(
-        "libpq's two forms of connection string have no fault",
+        "the check of PostgreSQL connection strings finds no fault in libpq's two forms, URI and keyword=value",
         arguments: [
             "postgresql://u:p@h1:5432,h2:5433/d?application_name=x&target_session_attrs=any", "host=h port=5 dbname=d",
             "postgres://", "postgresql:///d?host=/run/postgresql", "postgres://h/d?sslmode=", "sslmode=verify-full",
@@ -153,7 +156,7 @@ struct ErrorTests {
         #expect(PostgresConfiguration.faults(in: uri) == nil)
     }
 
-    @Test("a configuration does not show its URI")
+    @Test("the printed PostgreSQL configuration does not show the URI's password")
     func configurationDescription() {
         let configuration = PostgresConfiguration(uri: "postgresql://u:topsecret@h/d", applicationName: "a")
         #expect(!"\(configuration)".contains("topsecret") && !String(reflecting: configuration).contains("topsecret"))

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The tests freeze a backend by SIGSTOP. The backend then neither answers nor ends, and the connection stays open.
-@Suite("A session that hangs", .timeLimit(.minutes(2)))
+@Suite("PostgreSQL sessions that hang", .timeLimit(.minutes(2)))
 struct HungServerTests {
     private static func pool(
         _ uri: String, size: Int = 1, hung: @escaping @Sendable (HungSession) -> Void = { _ in }
@@ -17,7 +17,9 @@ struct HungServerTests {
             size: size, hung: hung)
     }
 
-    @Test("a session that hangs in a statement is abandoned at the deadline, and the SQL transaction is rolled back")
+    @Test(
+        "if a statement hangs, the pool gives up the session at the deadline, and PostgreSQL undoes the SQL transaction"
+    )
     func statement() async throws {
         let database = try TestDatabase()
         let other = TestDatabase.pool(database.uri)
@@ -46,7 +48,7 @@ struct HungServerTests {
         await pool.close()
     }
 
-    @Test("a session that hangs in COMMIT leaves the outcome unknown, and the COMMIT may succeed later")
+    @Test("if a COMMIT hangs, the pool reports the outcome as unknown, and PostgreSQL may still commit later")
     func commit() async throws {
         let database = try TestDatabase()
         let other = TestDatabase.pool(database.uri)
@@ -70,7 +72,7 @@ struct HungServerTests {
         await pool.close()
     }
 
-    @Test("a pool abandons eight hung sessions, and waits for a ninth hung session until an interrupt")
+    @Test("a PostgreSQL pool abandons eight hung sessions, and waits for the ninth until the pool is interrupted")
     func bounded() async throws {
         let database = try TestDatabase()
         let (told, tells) = AsyncStream.makeStream(of: HungSession.self)
@@ -102,7 +104,7 @@ struct HungServerTests {
         await pool.close()
     }
 
-    @Test("if a server accepts a connection and sends nothing, the pool tries the next host")
+    @Test("if a PostgreSQL server accepts a connection and sends nothing, the pool tries the URI's next host")
     func connecting() async throws {
         let server = try EmbeddedPostgres.start(durable: false)
         let database = try TestDatabase()
@@ -122,7 +124,7 @@ struct HungServerTests {
         await both.close()
     }
 
-    @Test("a slow statement is ended by the server's timeout, which an SQL transaction may raise")
+    @Test("PostgreSQL ends a slow statement at statement_timeout, and an SQL transaction may raise this limit")
     func slow() async throws {
         let pool = Self.pool(try TestDatabase().uri)
         let error = try await TestDatabase.failure(of: pool) { try $0.run(script: "SELECT pg_sleep(60)") }
@@ -136,7 +138,7 @@ struct HungServerTests {
         await pool.close()
     }
 
-    @Test("a parameter and an answer of 20 MiB are sent whole")
+    @Test("a session sends a parameter of 20 MiB to PostgreSQL, and reads the same 20 MiB back")
     func large() async throws {
         let database = try TestDatabase()
         let bytes = [UInt8](repeating: 7, count: 20 << 20)

@@ -2,11 +2,11 @@ import Testing
 
 @testable import Postgres
 
-@Suite("A server's name")
+@Suite("The look-up of a PostgreSQL server's host name")
 struct NameLookUpTests {
     private let limit = Duration.seconds(20)
 
-    @Test("a host name is resolved to addresses before libpq connects")
+    @Test("a PostgreSQL server's host name is resolved to addresses before libpq connects")
     func addresses() throws {
         let found = try ConnectTarget(parameters: ["host": "localhost", "port": "1"]).resolved(
             within: limit, interrupt: Interrupt())
@@ -16,7 +16,9 @@ struct NameLookUpTests {
         #expect(found.allSatisfy { $0.parameters["host"] == "localhost" && $0.parameters["port"] == "1" })
     }
 
-    @Test("an address or a socket's directory is not looked up", arguments: ["127.0.0.1", "::1", "/run/x", "@x", ""])
+    @Test(
+        "if PostgreSQL's host is an address or a socket's directory, it is not looked up",
+        arguments: ["127.0.0.1", "::1", "/run/x", "@x", ""])
     func noName(host: String) throws {
         let interrupt = Interrupt()
         // The interrupt would end every look-up.
@@ -25,7 +27,7 @@ struct NameLookUpTests {
         #expect(found.count == 1 && found[0].parameters["hostaddr"] == nil)
     }
 
-    @Test("a name look-up ends when the program stops or at its deadline")
+    @Test("the look-up of a PostgreSQL server's host name ends at its deadline, or when the pool is interrupted")
     func givenUp() throws {
         let target = ConnectTarget(parameters: ["host": "nobody.invalid", "user": "bob"])
         let interrupt = Interrupt()
@@ -39,7 +41,7 @@ struct NameLookUpTests {
         #expect(late?.message.contains("nobody.invalid") ?? false)
     }
 
-    @Test("a connection string with several hosts gives one connection target per host, in the same order")
+    @Test("a PostgreSQL URI with several hosts gives one connection target per host, in the same order")
     func several() {
         let targets = ConnectTarget.all(["host": "a,b", "port": "1,2", "user": "bob"])
         #expect(targets.map { $0.parameters["host"] } == ["a", "b"])

@@ -2,9 +2,11 @@ import Foundation
 import Postgres
 import Testing
 
-@Suite("Parameters and rows")
+@Suite("The parameters and rows of PostgreSQL statements")
 struct ParameterTests {
-    @Test("a value of every scalar type comes back unchanged, and so does NULL", arguments: [true, false])
+    @Test(
+        "a parameter of every scalar type comes back from PostgreSQL unchanged, and so does NULL",
+        arguments: [true, false])
     func scalars(prepared: Bool) async throws {
         let database = try TestDatabase(preparedStatements: prepared)
         let uuid = try #require(PostgresUUID("0123abcd-4567-89ef-FEDC-ba9876543210"))
@@ -45,7 +47,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("PostgreSQL reads times, dates, UUIDs and empty texts with the meaning that they had in Swift")
+    @Test("times, dates, UUIDs and empty texts mean the same to PostgreSQL as they did in Swift")
     func meaning() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in
@@ -67,7 +69,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("every array type unnests into its elements, NULLs among them")
+    @Test("an array parameter of every type unnests into its elements in PostgreSQL, NULLs included")
     func arrays() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in
@@ -98,7 +100,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("an empty array parameter stays empty, and a text array is read back as an array")
+    @Test("PostgreSQL sees an empty array parameter as empty, and a text array comes back from PostgreSQL as an array")
     func emptyAndTextArrays() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in
@@ -118,7 +120,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("unnest inserts a batch, and RETURNING lists the rows that did not conflict")
+    @Test("an INSERT from unnest stores a batch of rows, and its RETURNING lists only the rows that did not conflict")
     func unnest() async throws {
         let database = try TestDatabase()
         let (first, second) = try await database.pool.run { session in
@@ -143,7 +145,7 @@ struct ParameterTests {
         #expect(second == ["thing 500"])
     }
 
-    @Test("reading an absent row or column, or a value as another type, gives nil")
+    @Test("if a result's row or column is absent, or the value has another type, the read of it gives nil")
     func wrongReads() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in
@@ -156,7 +158,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("one statement may be used with different parameter types")
+    @Test("a PostgreSQL session may execute one statement with parameters of different types")
     func otherTypes() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in
@@ -166,14 +168,14 @@ struct ParameterTests {
         }
     }
 
-    @Test("a statement's name is the same in every process")
+    @Test("the name of a prepared statement is the same in every process")
     func statementName() {
         #expect(PostgresStatement("SELECT 1").name == PostgresStatement("SELECT 1").name)
         #expect(PostgresStatement("a").name == "saf63dc4c8601ec8c")
         #expect(PostgresStatement("SELECT 1") != PostgresStatement("SELECT 2"))
     }
 
-    @Test("a UUID is read and written as text, and UUIDs have the same order as in PostgreSQL")
+    @Test("PostgresUUID reads and writes a UUID as text, and compares the high 64 bits first")
     func uuidText() {
         let text = "0123abcd-4567-89ef-fedc-ba9876543210"
         #expect(PostgresUUID(text)?.description == text)

@@ -3,7 +3,7 @@ import Postgres
 import Synchronization
 import Testing
 
-@Suite("A pool", .timeLimit(.minutes(1)))
+@Suite("The pool of PostgreSQL sessions", .timeLimit(.minutes(1)))
 struct PoolTests {
     private final class Ended: Sendable {
         let isSet = Atomic(false)
@@ -11,7 +11,7 @@ struct PoolTests {
 
     /// The jobs block until the test has seen all of them start. The test runs on Swift's threads, of which most
     /// machines have fewer than five. If the jobs blocked these threads, the test could never release the jobs.
-    @Test("a pool runs its sessions in parallel and blocks none of Swift's threads")
+    @Test("a pool runs jobs on four PostgreSQL sessions in parallel, and blocks none of Swift's threads")
     func parallel() async throws {
         let database = try TestDatabase(size: 4)
         let (started, starts) = AsyncStream.makeStream(of: Int64.self)
@@ -38,7 +38,7 @@ struct PoolTests {
 
     /// A library may register a destructor for each thread's values. Kerberos's destructor aborts a process that exits
     /// while the destructor runs.
-    @Test("the pool is closed only after each session's thread has run the destructors of the thread's values")
+    @Test("a PostgreSQL pool is closed only after each session's thread has run its thread-local destructors")
     func threadsEnd() async throws {
         let database = try TestDatabase()
         let ended = Ended()
@@ -58,7 +58,7 @@ struct PoolTests {
         #expect(isEnded)
     }
 
-    @Test("a pool runs jobs in the order of the calls")
+    @Test("if its session is busy, a PostgreSQL pool runs the waiting jobs in the order of the calls")
     func order() async throws {
         let database = try TestDatabase()
         let (order, ran) = AsyncStream.makeStream(of: Int.self)
@@ -82,7 +82,7 @@ struct PoolTests {
         #expect(await order.reduce(into: []) { $0.append($1) } == [0, 1, 2])
     }
 
-    @Test("a pool that closes finishes the running job, and fails waiting and later jobs")
+    @Test("a closing PostgreSQL pool finishes the running job, and fails waiting and later jobs")
     func close() async throws {
         let database = try TestDatabase()
         let (started, starts) = AsyncStream.makeStream(of: Int64.self)
@@ -116,7 +116,7 @@ struct PoolTests {
         #expect(gone == 0)
     }
 
-    @Test("`run` throws the error that its job throws")
+    @Test("if a job throws an error, the PostgreSQL pool's `run` throws the same error")
     func throwing() async throws {
         struct Stop: Error {}
         let database = try TestDatabase()

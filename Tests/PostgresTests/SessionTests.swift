@@ -2,10 +2,11 @@ import Foundation
 import Postgres
 import Testing
 
-@Suite("A session")
+@Suite("A PostgreSQL session")
 struct SessionTests {
     @Test(
-        "each SQL transaction is read committed, whatever the database's default is", arguments: [true, false])
+        "each SQL transaction has the isolation level read committed, whatever the database's default is",
+        arguments: [true, false])
     func isolation(prepared: Bool) async throws {
         let database = try TestDatabase(preparedStatements: prepared)
         try await TestDatabase.pool(database.uri).run { session in
@@ -28,7 +29,8 @@ struct SessionTests {
     }
 
     @Test(
-        "a session has the configured timeouts, UTF-8, and the application name of the URI", arguments: [true, false])
+        "a PostgreSQL session has the configured timeouts, UTF-8, and the application name of the URI",
+        arguments: [true, false])
     func setUp(prepared: Bool) async throws {
         let database = try TestDatabase(preparedStatements: prepared)
         let show = PostgresStatement(
@@ -48,7 +50,7 @@ struct SessionTests {
     }
 
     @Test(
-        "a session commits to the disk, even if the URI sets synchronous_commit to off",
+        "if the URI sets synchronous_commit to off, the PostgreSQL session sets it to local",
         arguments: [true, false], ["off", "on"])
     func waitsForDisk(preparedStatements: Bool, given: String) async throws {
         let database = try TestDatabase()
@@ -63,7 +65,7 @@ struct SessionTests {
         await pool.close()
     }
 
-    @Test("an SQL transaction is committed, or is undone if its body throws")
+    @Test("a PostgreSQL session commits an SQL transaction, and rolls it back if the transaction's closure throws")
     func transactions() async throws {
         struct Stop: Error {}
         let database = try TestDatabase()
@@ -81,7 +83,7 @@ struct SessionTests {
         #expect(sum == 1)
     }
 
-    @Test("an SQL transaction begins with its first statement, prepared or not, and is undone if a statement fails")
+    @Test("an SQL transaction includes its first statement, prepared or not, and is rolled back if a statement fails")
     func firstStatement() async throws {
         struct Stop: Error {}
         let database = try TestDatabase()
@@ -115,8 +117,7 @@ struct SessionTests {
         }
     }
 
-    @Test(
-        "an SQL transaction that begins with several statements returns their rows, and is undone if a statement fails")
+    @Test("several statements sent at once in an SQL transaction return their rows, and are rolled back if one fails")
     func firstStatements() async throws {
         let database = try TestDatabase()
         let inserting = PostgresStatement("INSERT INTO t SELECT 12 / $1::int4 RETURNING n")
@@ -154,7 +155,7 @@ struct SessionTests {
         }
     }
 
-    @Test("an SQL transaction whose body ignores a failed statement throws, and is not reported as committed")
+    @Test("if an SQL transaction's closure ignores a failed statement, `transaction` throws, and reports no commit")
     func doomedTransaction() async throws {
         let database = try TestDatabase()
         let error = try await database.failure { session in
@@ -166,7 +167,7 @@ struct SessionTests {
         #expect(try await database.pool.run { try $0.execute(processID).count } == 1)
     }
 
-    @Test("an SQL transaction that a job leaves open does not reach the next job")
+    @Test("if a job leaves an SQL transaction open, the pool rolls it back before the session's next job")
     func leftOpen() async throws {
         let database = try TestDatabase()
         let status = PostgresStatement("SELECT pg_current_xact_id_if_assigned() IS NULL, to_regclass('t') IS NULL")
@@ -177,7 +178,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a COPY takes rows whose bytes are split over several chunks")
+    @Test("a COPY stores rows whose bytes the source has split over several chunks")
     func copyIn() async throws {
         let database = try TestDatabase()
         let (copied, found) = try await database.pool.run { session in
@@ -190,7 +191,7 @@ struct SessionTests {
         #expect(found == "zwö")
     }
 
-    @Test("a COPY whose source fails or whose rows are wrong is aborted, and copyIn refuses a SELECT")
+    @Test("if the source fails or a row is wrong, the session aborts the COPY; copyIn refuses a SELECT")
     func failedCopy() async throws {
         struct Stop: Error {}
         let database = try TestDatabase()
@@ -213,7 +214,7 @@ struct SessionTests {
         #expect(count == 0)
     }
 
-    @Test("a session prepares a statement again after the server lost the statement or its table changed")
+    @Test("if the server lost a prepared statement, or its table changed, the session prepares the statement again")
     func prepareAgain() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in
@@ -234,7 +235,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a script is undone if one of its statements fails, and a script with a NUL byte is refused")
+    @Test("if one statement of an SQL script fails, PostgreSQL undoes the script; a script with a NUL byte is refused")
     func scripts() async throws {
         let database = try TestDatabase()
         let missing = try await database.failure { try $0.run(script: "CREATE TABLE a (); SELECT nothing") }
@@ -244,7 +245,7 @@ struct SessionTests {
         #expect(try await database.pool.run { try $0.execute(rolledBack).bool(0, 0) } == true)
     }
 
-    @Test("a statement that exceeds its timeout fails with a retriable error")
+    @Test("an SQL statement that exceeds its timeout fails with a retriable error")
     func statementTimeout() async throws {
         let database = try TestDatabase()
         let error = try await database.failure { session in

@@ -7,21 +7,21 @@ import Testing
 struct CatalogDifferenceTests {
     private func catalog(_ text: String) throws -> Catalog { try CatalogFile.parse(text, version: 1) }
 
-    @Test("without an earlier catalog the difference lists every app as added")
+    @Test("if there is no earlier catalog, the catalog difference lists every app as added")
     func first() throws {
         let difference = CatalogDifference(old: nil, new: try catalog(CatalogFileTests.example))
         #expect(difference.lines == ["+ app com.lucky917.ios.Live: 1 product"])
         #expect(difference.removedApps.isEmpty && !difference.isEmpty)
     }
 
-    @Test("between two versions of an unchanged catalog the difference is empty")
+    @Test("if two versions of a catalog have the same content, the catalog difference is empty")
     func same() throws {
         let old = try catalog(CatalogFileTests.example)
         let new = try CatalogFile.parse(CatalogFileTests.example, version: 2)
         #expect(CatalogDifference(old: old, new: new).isEmpty)
     }
 
-    @Test("the difference lists added, removed and changed apps and products, with each changed field")
+    @Test("the catalog difference lists added, removed and changed apps and products, with each changed field")
     func changes() throws {
         let old = try catalog(
             """

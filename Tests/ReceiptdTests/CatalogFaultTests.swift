@@ -44,7 +44,9 @@ struct CatalogFaultTests {
         ("? [a]\n    : b", "plain text"),
     ]
 
-    @Test("the parser reports a fault of an app with the line and the allowed values", arguments: badApps)
+    @Test(
+        "if a line of an app in a catalog is faulty, the parser reports one fault, with the line and the cause",
+        arguments: badApps)
     func badApp(line: String, message: String) {
         let faults = catalogFaults("apps:\n  - bundle_id: a\n    products: []\n    \(line)\n")
         #expect(faults.count == 1 && faults.first?.line == 4, "\(faults)")
@@ -66,7 +68,9 @@ struct CatalogFaultTests {
         ("payload: { a: " + String(repeating: "x", count: 65_536) + " }", "65536 bytes"),
     ]
 
-    @Test("the parser reports a fault of a product with the line and the allowed values", arguments: badProducts)
+    @Test(
+        "if a line of a product in a catalog is faulty, the parser reports one fault, with the line and the cause",
+        arguments: badProducts)
     func badProduct(line: String, message: String) {
         let kind = line.hasPrefix("kind") ? "" : "kind: consumable, "
         let text = "apps:\n  - bundle_id: a\n    products:\n      - { \(kind)product_id: p,\n          \(line) }\n"
@@ -75,7 +79,7 @@ struct CatalogFaultTests {
         #expect(faults.first?.message.contains(message) == true, "\(faults)")
     }
 
-    @Test("the parser lists all faults of a file together, in the file's order")
+    @Test("if a catalog has several faults, the parser reports all of them together, in the file's order")
     func together() {
         let text = """
             apps:
@@ -104,7 +108,7 @@ struct CatalogFaultTests {
         #expect(CatalogFaults(faults: faults).description.hasPrefix("line 3, column 5: an app has no key \"colour\""))
     }
 
-    @Test("the error text has the first hundred faults, and then the number of further faults")
+    @Test("if a catalog has more than 100 faults, the error text lists the first 100 and counts the rest")
     func manyFaults() {
         let faults = CatalogFaults(
             faults: (1...1234).map { CatalogFault(TextPosition(line: $0, column: 1), "wrong") })

@@ -31,7 +31,7 @@ struct CatalogFileTests {
                 payload: { gold: 555 }
         """
 
-    @Test("the parser reads every value of the documented example catalog")
+    @Test("the catalog parser reads every value of the documented example")
     func documented() throws {
         var app = AppPolicy(bundleID: "com.lucky917.ios.Live")
         app.appAppleID = 1_149_703_708
@@ -50,7 +50,7 @@ struct CatalogFileTests {
         #expect(try CatalogFile.parse(Self.example.replacing("\n", with: "\r\n"), version: 7).apps.count == 1)
     }
 
-    @Test("if an app or a product omits keys, the parser sets the documented defaults")
+    @Test("if an app or a product in a catalog omits keys, the parser sets the documented defaults")
     func defaults() throws {
         let text = "apps: [{ bundle_id: a, products: [{ product_id: p, kind: non_consumable }] }]"
         let app = try #require(try CatalogFile.parse(text, version: 1).apps["a"])
@@ -60,7 +60,7 @@ struct CatalogFileTests {
         #expect(app.risk == RiskThresholds() && app.sandbox == .reject && app.verification == .apple)
     }
 
-    @Test("the parser reads documented values other than the defaults")
+    @Test("the catalog parser reads documented values that differ from the defaults")
     func others() throws {
         let text = """
             apps:
@@ -89,13 +89,13 @@ struct CatalogFileTests {
         #expect(catalog.apps["b"]?.sandbox == .allowlist(["123", "0x7", "yes", "no", "null-1"]))
     }
 
-    @Test("if a line repeats several keys, each fault names its own column")
+    @Test("if one line of a catalog has several faults, each fault names its own column")
     func repeatedInFlow() {
         let faults = catalogFaults("apps: [{ bundle_id: a, bundle_id: b, bundle_id: c, products: [], colour: red }]")
         #expect(faults.map(\.column) == [24, 38, 66])
     }
 
-    @Test("the parser reports faults for a catalog with forty repeated keys")
+    @Test("if forty apps in a catalog repeat the key `products`, the parser reports faults, and each names the key")
     func manyRepeated() {
         let text = "apps:\n" + (0..<40).map { "  - { bundle_id: a\($0), products: [], products: [] }\n" }.joined()
         let faults = catalogFaults(text)
@@ -105,7 +105,7 @@ struct CatalogFileTests {
     }
 
     @Test(
-        "the parser reports exactly one fault for a text that is no catalog",
+        "if a text is no catalog, the catalog parser reports exactly one fault",
         arguments: [
             "", "\n", "# nothing", "a", "[]", "apps", "apps:", "apps: {}", "apps: []", "{}", "apps: [", "a: b: c",
             "\u{1}",
@@ -115,7 +115,7 @@ struct CatalogFileTests {
         #expect(catalogFaults(text).count == 1)
     }
 
-    @Test("the parser reports a fault if the file is too large or missing, or an id is too long")
+    @Test("the catalog parser reports a fault for a file that is too large or missing, and for an id that is too long")
     func limits() throws {
         let faults = catalogFaults("apps: #" + String(repeating: "x", count: CatalogLimits.fileSize))
         #expect(faults.map(\.message) == ["the file is larger than 16777216 bytes"])
@@ -126,7 +126,7 @@ struct CatalogFileTests {
                 == 2)
     }
 
-    @Test("the parser reports faults for deep nesting and for aliases, without a crash")
+    @Test("the catalog parser reports faults for deep nesting and for YAML aliases, without a crash")
     func bombs() {
         #expect(!catalogFaults(String(repeating: "[", count: 200_000)).isEmpty)
         #expect(!catalogFaults(String(repeating: "{a: ", count: 200_000)).isEmpty)
@@ -140,7 +140,7 @@ struct CatalogFileTests {
         #expect(catalogFaults(few).first?.message.contains("anchors") == true)
     }
 
-    @Test("a payload keeps the order of its members, the digits of its numbers, and its types")
+    @Test("the catalog parser keeps the order of a payload's members, the digits of its numbers, and its types")
     func payload() throws {
         let text = """
             apps:
@@ -168,7 +168,7 @@ struct CatalogFileTests {
         #expect(throws: Never.self) { try JSONParser.parse(Array(payload.utf8)) }
     }
 
-    @Test("a fault does not repeat a secret that was pasted in place of a setting's name")
+    @Test("if a catalog has a secret in place of a setting's name, the fault does not show the secret")
     func secrets() {
         let faults = catalogFaults(
             """
@@ -182,7 +182,7 @@ struct CatalogFileTests {
         #expect(!CatalogFaults(faults: faults).description.contains("hush"))
     }
 
-    @Test("the parser reads a catalog of ten thousand products")
+    @Test("the catalog parser reads a catalog of ten thousand products")
     func large() throws {
         var text = "apps:\n  - bundle_id: a\n    products:\n"
         for index in 0..<10_000 {

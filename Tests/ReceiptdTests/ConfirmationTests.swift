@@ -3,7 +3,7 @@ import Testing
 @testable import Administration
 @testable import receiptd
 
-@Suite("Confirmation of irreversible commands")
+@Suite("The confirmation of irreversible commands")
 struct ConfirmationTests {
     private func code(isGiven: Bool, isTerminal: Bool, answer: String?) -> Int32? {
         var asked = ""
@@ -21,9 +21,7 @@ struct ConfirmationTests {
         }
     }
 
-    @Test(
-        "without --yes an irreversible command asks on a terminal and needs a yes; without a terminal the command fails"
-    )
+    @Test("without --yes an irreversible command asks for a yes on a terminal, and fails if there is no terminal")
     func table() {
         #expect(code(isGiven: true, isTerminal: false, answer: nil) == nil)
         #expect(code(isGiven: true, isTerminal: true, answer: "no") == nil)

@@ -9,7 +9,7 @@ struct DemoSeedsTests {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("seeds")
 
-    @Test("the built-in cases equal the files in seeds")
+    @Test("the demo's built-in sample cases equal the files in the folder seeds")
     func current() throws {
         let files = DemoSeeds.files(in: SeedArchive.text)
         for file in files {
@@ -22,7 +22,7 @@ struct DemoSeedsTests {
                 of: cases.flatMap { ["cases/\($0.name)/submissions.jsonl", "cases/\($0.name)/expected.json"] }))
     }
 
-    @Test("the built-in cases are unpacked into a folder that is removed after use")
+    @Test("the demo unpacks its built-in sample cases into a folder, and removes the folder after use")
     func unpacked() async throws {
         let folder = try await DemoSeeds.builtIn.withFolder { folder in
             let material = try DemoMaterial(folder)
@@ -32,7 +32,7 @@ struct DemoSeedsTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 
-    @Test("the demo reports a folder of cases that does not exist as missing")
+    @Test("if the given folder of sample cases does not exist, the demo reports the folder as missing")
     func missing() throws {
         #expect(throws: DemoSeeds.Missing.self) { try DemoMaterial(URL(fileURLWithPath: "/nowhere")) }
     }

@@ -3,9 +3,9 @@ import Testing
 @testable import ReceiptdConfiguration
 
 /// Faults that fuzzing found in the readers of settings and catalogs.
-@Suite("Found by fuzzing")
+@Suite("Faults that fuzzing found in the readers of settings and catalogs")
 struct FuzzFindingsTests {
-    @Test("a combining mark behind a separator of KAFKA_PROPERTIES does not hide the separator")
+    @Test("if a combining mark follows a separator in KAFKA_PROPERTIES, the settings still split at the separator")
     func combiningMarks() {
         let list = KafkaPropertyList("a=\u{301}1;\u{301}b=2;\u{6DD}==3")
         #expect(list.pairs.map(\.name) == ["a", "\u{301}b", "\u{6DD}"])

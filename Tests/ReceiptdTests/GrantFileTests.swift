@@ -6,7 +6,7 @@ import Testing
 
 @testable import Administration
 
-@Suite("Files of old grants")
+@Suite("Files that `grants import` reads")
 struct GrantFileTests {
     private static let now = Timestamp(milliseconds: 1_795_167_000_000)
 
@@ -19,7 +19,7 @@ struct GrantFileTests {
         if case .fault(let message)? = row { message } else { nil }
     }
 
-    @Test("a CSV row and a JSON line of the same purchase give the same grant")
+    @Test("`grants import` reads the same grant from a CSV row and from a JSON line of one purchase")
     func forms() throws {
         let csv = try rows([
             "\u{FEFF}Transaction_ID,original_transaction_id,player_id,bundle_id,product_id,quantity,environment,purchased_at",
@@ -40,9 +40,7 @@ struct GrantFileTests {
         #expect(first.grantedAt == first.purchasedAt)
     }
 
-    @Test(
-        "without optional columns a grant has quantity 1, Production, its own id as original id, and the current time"
-    )
+    @Test("an imported grant's defaults are quantity 1, Production, its own id as original id, and the current time")
     func defaults() throws {
         let row = try rows(["transaction_id,player_id,bundle_id,product_id", "1,p,b,gold"])[1]
         guard case .grant(let grant) = row else { return #expect(Bool(false), "\(row)") }
@@ -50,7 +48,7 @@ struct GrantFileTests {
         #expect(grant.purchasedAt == nil && grant.grantedAt == Self.now && grant.submissionID == "import")
     }
 
-    @Test("the reader reports a faulty row with the reason, and reads the next row")
+    @Test("if a row is faulty, `grants import` reports the row with the reason, and reads the next row")
     func faults() throws {
         let header = "transaction_id,player_id,bundle_id,product_id,quantity,environment,purchased_at"
         let table: [(String, String)] = [
@@ -73,9 +71,7 @@ struct GrantFileTests {
         #expect(json.compactMap(fault).count == 4)
     }
 
-    @Test(
-        "the reader refuses altered spellings of a transaction id, such as 4.7E+05, in both id columns, in CSV and JSON"
-    )
+    @Test("`grants import` refuses a transaction id that a spreadsheet altered, such as 4.7E+05, in CSV and in JSON")
     func otherWritings() throws {
         for id in [
             "470001 ", " 470001", "470001.0", "4.7E+05", "'470001", "0470001", "+470001", "470,001", "４７０００１",
@@ -97,7 +93,7 @@ struct GrantFileTests {
         }
     }
 
-    @Test("white space around a value is a fault that names the column; white space around column names is allowed")
+    @Test("`grants import` refuses white space around a value, but allows white space around a column's name")
     func whiteSpace() throws {
         let header = "transaction_id, player_id , bundle_id, product_id,\tsubmission_id"
         let sound = ["1", "p", "b", "gold", "s"]
@@ -116,7 +112,7 @@ struct GrantFileTests {
         #expect(fault(inside) == nil)
     }
 
-    @Test("if a JSON line repeats a known member, the line is a fault")
+    @Test("if a JSON line repeats a known member, `grants import` refuses the line")
     func repeatedMembers() throws {
         let line = #"{"transaction_id":"1","player_id":"p","bundle_id":"b","product_id":"gold","quantity":1"#
         #expect(fault(try rows([line + "}"])[0]) == nil)
@@ -127,14 +123,14 @@ struct GrantFileTests {
         #expect(fault(try rows([line + #","x":1,"x":2}"#])[0]) == nil)
     }
 
-    @Test("a header that lacks a required column, or repeats a column, makes the file unreadable")
+    @Test("if a CSV header lacks a required column or repeats a column, `grants import` refuses the file")
     func headers() {
         for header in ["transaction_id,player_id,bundle_id", "player_id,player_id", #""transaction_id"#, "1,p,b,gold"] {
             #expect(throws: GrantFile.Unreadable.self) { try rows([header]) }
         }
     }
 
-    @Test("the line reader joins lines across chunks, accepts LF and CR LF, and reports a line that is too long")
+    @Test("the line reader reads LF and CR LF lines across chunks of the file, and reports a line that is too long")
     func lines() throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("lines-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: url) }

@@ -7,7 +7,7 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("Summary of an inspection")
+@Suite("The summary that `receiptd inspect` prints")
 struct InspectionSummaryTests {
     private static let received = Timestamp(milliseconds: 1_795_167_000_000)
     private static let record = KafkaFindings.Waiting(
@@ -21,7 +21,9 @@ struct InspectionSummaryTests {
         .object(members.map { JSONMember(name: $0.0, value: $0.1) })
     }
 
-    @Test("a record in Kafka is undecided until PostgreSQL has its position, or a later answer names its submission")
+    @Test(
+        "`inspect` calls a Kafka record undecided until PostgreSQL has its position or a later event answers the record"
+    )
     func undecided() {
         var found = KafkaFindings()
         found.waiting = [Self.record]
@@ -40,7 +42,7 @@ struct InspectionSummaryTests {
         #expect(found.undecided(outcomes: [], parked: []).isEmpty)
     }
 
-    @Test("the summary shows a waiting record's ignored fields, and notes if the record's key is not the player's id")
+    @Test("`inspect` lists a waiting record's ignored fields, and notes if the record's key is not the player's id")
     func mistakes() throws {
         func told(_ key: String, _ fields: String) throws -> (sentence: String, row: JSONValue?) {
             let value = Array(
@@ -66,7 +68,7 @@ struct InspectionSummaryTests {
         #expect(wrong.row?["ignored_fields"] == .array([.string("currency"), .string("submitted_at")]))
     }
 
-    @Test("once PostgreSQL has an answer's event, the summary leaves out the answer on the outcomes topic")
+    @Test("once PostgreSQL has an answer's event, `inspect` leaves out the event's copy on the outcomes topic")
     func untold() {
         var found = KafkaFindings()
         found.answers = [Self.answer]
@@ -74,7 +76,7 @@ struct InspectionSummaryTests {
         #expect(found.untold(outcomes: [row(("event_id", .string("e")))]).isEmpty)
     }
 
-    @Test("the summary reads open circuits and wrong credentials from a worker's metrics")
+    @Test("`inspect` reads open circuits and wrong credentials from a worker's metrics")
     func metrics() {
         let text = """
             # HELP receiptd_apple_circuit_open 1 while requests to this endpoint are held back after failures.
@@ -94,7 +96,7 @@ struct InspectionSummaryTests {
         Inspection.Section(name: name, rows: try objects.map { try JSONParser.parse(Array($0.utf8)).value })
     }
 
-    @Test("the summary has one sentence for each parked, granted or rejected row")
+    @Test("`inspect` prints one sentence for each parked submission, each grant and each rejection")
     func verdicts() throws {
         let inspection = Inspection(sections: [
             try rows(
@@ -126,7 +128,7 @@ struct InspectionSummaryTests {
             ])
     }
 
-    @Test("the search finds a byte sequence anywhere in a longer sequence")
+    @Test("`inspect` finds a byte sequence anywhere in a longer byte sequence")
     func bytes() {
         let table: [(String, String, Bool)] = [
             ("abcabd", "abd", true), ("abcabd", "abcabd", true), ("abcab", "abd", false), ("", "a", false),
@@ -137,7 +139,7 @@ struct InspectionSummaryTests {
         }
     }
 
-    @Test("from all workers' counts the summary names Apple's endpoints that do not answer, and since when")
+    @Test("from all workers' counts, `inspect` lists Apple's endpoints that do not answer, and since when")
     func appleTrouble() {
         let now = Timestamp(milliseconds: 1_795_167_030_000)
         func row(_ name: String, _ counts: [Int: Int]) -> Traffic.Row {

@@ -3,13 +3,13 @@ import Testing
 
 @testable import ReceiptdConfiguration
 
-@Suite("Intake settings")
+@Suite("The settings of `receiptd intake`")
 struct IntakeSettingsTests {
     private func read(_ environment: [String: String]) throws -> Settings {
         try Settings.Reader(environment: environment).read(requiring: [])
     }
 
-    @Test("if the intake listens beyond loopback, INTAKE_BUNDLE_IDS is required, as a list of apps or *")
+    @Test("if the notification intake listens beyond loopback, the settings require INTAKE_BUNDLE_IDS, as a list or *")
     func required() throws {
         for host in ["127.0.0.1", "::1", "localhost"] {
             #expect(throws: Never.self) {
@@ -29,7 +29,7 @@ struct IntakeSettingsTests {
         }
     }
 
-    @Test("INTAKE_BUNDLE_IDS takes a list of apps, or * with a warning; * in a list and an empty entry are faults")
+    @Test("INTAKE_BUNDLE_IDS may be a list of apps, or * with a warning; * in a list and an empty entry are faults")
     func apps() throws {
         let named = try read(["INTAKE_BUNDLE_IDS": "com.example.b, com.example.a"])
         #expect(named.announcements.intake.apps.bundleIDs == ["com.example.a", "com.example.b"])

@@ -4,7 +4,7 @@ import Testing
 @testable import Administration
 @testable import ReceiptdConfiguration
 
-@Suite("Check of Kafka")
+@Suite("The checks of Kafka by `receiptd check`")
 struct KafkaCheckTests {
     private let cluster: MockCluster
     private let kafka: KafkaSettings
@@ -24,12 +24,12 @@ struct KafkaCheckTests {
         }
     }
 
-    @Test("the check reports no fault for existing, readable topics")
+    @Test("if every Kafka topic exists and is readable, `receiptd check` reports no fault of Kafka")
     func well() async throws {
         #expect(await faults() == [])
     }
 
-    @Test("the check distinguishes a missing topic from a forbidden topic")
+    @Test("`receiptd check` distinguishes a missing Kafka topic from a forbidden topic")
     func topics() async throws {
         cluster.setTopicError("receipt-outcomes", KafkaError.Code.unknownTopicOrPartition)
         cluster.setTopicError("receipt-dead-letters", KafkaError.Code.topicAuthorizationFailed)
@@ -40,7 +40,7 @@ struct KafkaCheckTests {
             ])
     }
 
-    @Test("a missing right to read the submissions or outcomes topic is a fault")
+    @Test("if Kafka forbids reading the submissions or outcomes topic, `receiptd check` reports a fault of the topic")
     func reading() async throws {
         let fetch: Int16 = 1
         let properties = KafkaClientProperties(settings: kafka).producer
@@ -58,7 +58,7 @@ struct KafkaCheckTests {
         }
     }
 
-    @Test("the check reports a group whose offsets Kafka refuses to read or commit, and leaves the offsets unchanged")
+    @Test("`receiptd check` names a consumer group whose offsets it may not read or commit, and changes no offset")
     func group() async throws {
         let offsetFetch: Int16 = 9
         let offsetCommit: Int16 = 8
@@ -84,7 +84,7 @@ struct KafkaCheckTests {
     }
 
     @Test(
-        "if Kafka forbids the look-up of group coordinators, the check reports a fault for each group and for no topic"
+        "if Kafka forbids the look-up of coordinators, `receiptd check` reports a fault for each group and for no topic"
     )
     func groupUnseen() async throws {
         let findCoordinator: Int16 = 10
@@ -96,7 +96,7 @@ struct KafkaCheckTests {
         #expect(await faults() == groups.map { "group \($0): not allowed (GROUP_AUTHORIZATION_FAILED)" })
     }
 
-    @Test("a compacted outcomes or dead-letter topic is a fault")
+    @Test("`receiptd check` reports a compacted outcomes or dead-letter topic as a fault")
     func compacted() {
         let faults = KafkaCheck.compacted(
             ["receipt-outcomes": "compact", "receipt-dead-letters": "compact,delete", "receipt-submissions": "delete"],
@@ -105,7 +105,7 @@ struct KafkaCheckTests {
         #expect(faults[0].hasPrefix("topic receipt-dead-letters is compacted (cleanup.policy=compact,delete)"))
     }
 
-    @Test("a broker out of reach is reported with its address and the system's message")
+    @Test("if a broker is out of reach, `receiptd check` reports the broker's address and the system's message")
     func away() async throws {
         var kafka = kafka
         kafka.bootstrapServers = "127.0.0.1:1"

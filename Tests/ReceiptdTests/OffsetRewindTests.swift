@@ -3,11 +3,11 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Rewind")
+@Suite("The moves of offsets by `receiptd rewind`")
 struct OffsetRewindTests {
     private let partition = TopicPartition(topic: "receipt-submissions", partition: 3)
 
-    @Test("a rewind moves an offset back, never forward")
+    @Test("`receiptd rewind` moves an offset back, never forward")
     func back() {
         let back = OffsetRewind.Move(partition, committed: 100, target: 40)
         #expect(back.to == 40 && back.count == 60)
@@ -17,7 +17,7 @@ struct OffsetRewindTests {
         #expect(fresh.to == nil && fresh.count == 0)
     }
 
-    @Test("a rewind describes each partition's move and number of records")
+    @Test("`receiptd rewind` describes the move of each partition's offset, and the number of records")
     func words() {
         let back = OffsetRewind.Move(partition, committed: 100, target: 40)
         #expect(back.description == "partition 3: 100 → 40, 60 records")

@@ -7,9 +7,9 @@ import Testing
 @testable import Administration
 @testable import AppleProofs
 
-@Suite("Report of `receiptd proof`")
+@Suite("The report of `receiptd proof`")
 struct ProofReportTests {
-    @Test("the report lists the certificate chain, with control characters escaped")
+    @Test("the report of `receiptd proof` lists the certificate chain, with control characters escaped")
     func chain() throws {
         var examined = ExaminedProof()
         examined.chain = ["Apple Root CA", "Apple WWDR", "Receipt \u{1B}[31m"]
@@ -20,7 +20,7 @@ struct ProofReportTests {
         #expect(!ProofReport(ExaminedProof(), verdict: nil, showingTokens: false).json.contains("chain"))
     }
 
-    @Test("the report names a purchase's unreadable fields, and omits their values")
+    @Test("the report of `receiptd proof` names a purchase's unreadable fields, and omits their values")
     func unreadable() throws {
         var purchase = StorePurchase(
             transactionID: "1", originalTransactionID: "1", productID: "gems", purchasedAt: Timestamp(milliseconds: 0))
@@ -34,7 +34,7 @@ struct ProofReportTests {
         #expect(report.text().contains("quantity, purchaseDate") && !report.text().contains("1970"))
     }
 
-    @Test("the JSON report has a purchase's price and terms")
+    @Test("the JSON report of `receiptd proof` has a purchase's price, storefront and offer")
     func told() throws {
         var purchase = StorePurchase(
             transactionID: "1", originalTransactionID: "1", productID: "vip", purchasedAt: Timestamp(milliseconds: 5))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReceiptdConfiguration
 
-@Suite("The sample roots in settings")
+@Suite("Settings that name the sample root certificates")
 struct PublishedRootTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -19,9 +19,7 @@ struct PublishedRootTests {
         try Settings.Reader(environment: environment).read(requiring: [])
     }
 
-    @Test(
-        "the settings refuse the sample roots beside an address of Apple's, and allow them with a simulator's addresses"
-    )
+    @Test("the settings accept the sample root certificates only if no configured address is Apple's own")
     func beside() throws {
         let root = ["APPLE_ROOT_CERTIFICATES_FILE": Self.root]
         let all = #expect(throws: SettingsFaults.self) { _ = try read(root) }

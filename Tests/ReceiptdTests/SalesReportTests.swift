@@ -7,7 +7,7 @@ import Testing
 @testable import Administration
 @testable import receiptd
 
-@Suite("Sales reports")
+@Suite("Sales reports that `reconcile` reads")
 struct SalesReportTests {
     private static let header = "Provider\tSKU\tProduct Type Identifier\tUnits\tBegin Date\tEnd Date\tCountry Code"
 
@@ -33,7 +33,7 @@ struct SalesReportTests {
         SalesReport.Period(first: ReportDay(first), last: ReportDay(last ?? first))
     }
 
-    @Test("a report sums in-app units by product and day, subtracts refunds, and leaves out other sales")
+    @Test("`reconcile` sums a sales report's in-app units by product and day, less refunds, and leaves out other sales")
     func sums() throws {
         let report = try report(
             row("gold", "3"), row("gold", "2.00", type: "FI1"), row("gold", "-1"), row("vip", "1", type: "IAY"),
@@ -46,7 +46,7 @@ struct SalesReportTests {
         #expect(report.periods == [period("2026-11-20"), period("2026-11-21")])
     }
 
-    @Test("columns are found by name in any order and case, despite a byte order mark and blanks")
+    @Test("`reconcile` finds a sales report's columns by name, in any order and case, despite a byte order mark")
     func columns() throws {
         let report = try report(
             "11/20/2026\t 7 \tIA1\tgold\t11/20/2026",
@@ -54,7 +54,8 @@ struct SalesReportTests {
         #expect(report.units[.init(productID: "gold", period: period("2026-11-20"))] == 7)
     }
 
-    @Test("the reader reports each faulty line with its number, and names the fault of a report as a whole")
+    @Test(
+        "`reconcile` reports each faulty line of a sales report with its number, and names a fault of the whole report")
     func faulty() {
         #expect(
             faults(
@@ -76,7 +77,8 @@ struct SalesReportTests {
             ])
     }
 
-    @Test("more units than the maximum are a fault, in one row, in several rows and in several reports")
+    @Test(
+        "more units than the maximum are a fault, in one row of a sales report, in several rows and in several reports")
     func tooMany() throws {
         let most = SalesReport.maximumUnits
         let words = "more than 1000000000000 units"
@@ -90,7 +92,7 @@ struct SalesReportTests {
         #expect(throws: SalesReport.Faults(messages: ["has, with the other reports, \(words)"])) { try all.add(other) }
     }
 
-    @Test("the reconciliation compares grants minus revocations with sales, by product and day and in total")
+    @Test("`reconcile` compares grants minus revocations with sales, for each product and day, and in total")
     func compared() throws {
         let report = try report(
             row("gold", "5"), row("gold", "5", from: "11/21/2026"), row("lost", "2"), row("same", "1"))
@@ -115,7 +117,7 @@ struct SalesReportTests {
             json.hasPrefix(#"{"time_zone":"UTC","agrees":false,"rows":[{"product_id":"free","first_day":"2026-11-21""#))
     }
 
-    @Test("a weekly report is compared by the week, and days outside the reports are ignored")
+    @Test("`reconcile` compares a weekly sales report week by week, and ignores days that no report covers")
     func periods() throws {
         let report = try report(
             row("gold", "5", from: "11/02/2026", to: "11/08/2026"), row("gold", "1", from: "11/10/2026"))
@@ -134,7 +136,7 @@ struct SalesReportTests {
             "H4sIAAAAAAAAAwv2DuUMKMpPKU0uUQipLEhV8ExJzSvJTMtMLeIMzcssKeZ0Sk3PzFNwSSxJ5XTNSwEzuNLzc1I4PR0NOY05DQ31jQyAyMgMickFAPWpYY1XAAAA"
                 .utf8) ?? []
 
-    @Test("a gzip report is unpacked, also with several members; a broken gzip file is a fault")
+    @Test("`reconcile` unpacks a gzip sales report, also with several members; a broken gzip file is a fault")
     func gzip() throws {
         let report = try SalesReport(Self.packed)
         #expect(report.units[.init(productID: "gold", period: period("2026-11-20"))] == 3)
@@ -151,7 +153,7 @@ struct SalesReportTests {
         }
     }
 
-    @Test("a gzip report that unpacks to more bytes than the limit is a fault")
+    @Test("if a gzip sales report unpacks to more bytes than the limit, `reconcile` refuses the report")
     func bomb() {
         let count = (try? Gzip.unpack(Self.packed, limit: 1000).count) ?? 0
         #expect(throws: Never.self) { try Gzip.unpack(Self.packed, limit: count) }
@@ -160,7 +162,7 @@ struct SalesReportTests {
         }
     }
 
-    @Test("several reports are added up, and overlapping periods are a fault")
+    @Test("`reconcile` adds up several sales reports, and refuses reports whose periods overlap")
     func several() throws {
         var all = try report(row("gold", "3"))
         try all.add(try report(row("gold", "2", from: "11/21/2026"), row("vip", "1", from: "11/21/2026")))
@@ -173,7 +175,7 @@ struct SalesReportTests {
         #expect(throws: SalesReport.Faults.self) { try all.add(week) }
     }
 
-    @Test("the reconciliation lists amounts by currency, and counts no differing amount as a difference")
+    @Test("`reconcile` lists amounts of money by currency, and does not count a differing amount as a difference")
     func money() throws {
         let header = Self.header + "\tCustomer Price\tCustomer Currency"
         let report = try report(
@@ -198,7 +200,7 @@ struct SalesReportTests {
     }
 
     @Test(
-        "an amount is read to thousandths, and a malformed amount gives nil",
+        "`reconcile` reads an amount of money to thousandths, and reads no malformed amount",
         arguments: [
             ("0.99", 990), ("1", 1000), ("-4.99", -4990), ("12.3456", 12345), ("", nil), (".5", nil), ("1,99", nil),
             ("+1", nil), ("--5", nil), ("99999999999999999999", nil), ("9223372036854775807", nil),

@@ -6,7 +6,7 @@ import Testing
 @testable import ReceiptdConfiguration
 
 struct SettingsSecretsTests {
-    @Test("a secret is read from a file of its own, without one trailing line break")
+    @Test("if a setting names a secret's file, the secret is the file's text without one trailing line break")
     func secretFiles() throws {
         for (text, key) in [("hush\n", "hush"), ("hush\r\n", "hush"), ("hush\n\n", "hush\n"), ("hush", "hush")] {
             let settings = try withFile(text) {
@@ -22,7 +22,8 @@ struct SettingsSecretsTests {
         #expect(settings.database.url.value == "postgres://u:hush@db/x")
     }
 
-    @Test("latestURL reads the file again at each use, and is nil while the file has no connection string")
+    @Test(
+        "latestURL reads the file of DATABASE_URL_FILE at each use, and is nil while the file has no connection string")
     func latestURL() throws {
         try withFile("postgres://u:old@db/x\n") { path in
             let database = try Settings.Reader(environment: ["DATABASE_URL_FILE": path]).read(requiring: [.database])
@@ -40,7 +41,7 @@ struct SettingsSecretsTests {
         #expect(given.database.latestURL == nil)
     }
 
-    @Test("a secret that cannot be read, or that is given twice, is one fault")
+    @Test("if a secret's file is unreadable, or a secret is given twice, the settings report one fault")
     func secretFaults() throws {
         let missing = settingsFaults(["DATABASE_URL_FILE": "/nowhere/url"], requiring: [.database])
         #expect(missing.map(\.setting) == ["DATABASE_URL_FILE"])
@@ -58,7 +59,8 @@ struct SettingsSecretsTests {
         #expect(won.isEmpty)
     }
 
-    @Test("a secret that the catalog names is read from the environment or its _FILE, never from the settings file")
+    @Test(
+        "a secret that the catalog names comes from the environment or a _FILE variable, never from the settings file")
     func secretSource() throws {
         let source = try withFile("from the file\n") { path in
             let source = SecretSource(environment: [
@@ -83,7 +85,7 @@ struct SettingsSecretsTests {
         )
     }
 
-    @Test("printed settings, dumps and faults hold no secret")
+    @Test("printed settings, dumps of settings and faults of settings show no secret")
     func redaction() throws {
         var environment = [
             "KAFKA_BOOTSTRAP_SERVERS": "b:1", "DATABASE_URL": "postgresql://user:hush@db:5432/receipts?sslmode=require",
@@ -115,7 +117,7 @@ struct SettingsSecretsTests {
     }
 
     @Test(
-        "a database URL is shown as host and database, or hidden if the shown part may hold a password",
+        "receiptd shows a database URL as host and database, or hides the URL if this part may hold a password",
         arguments: [
             ("postgres://u:p@h/db", "h/db"), ("postgres:///db?host=/run/pg", "/run/pg/db"), ("postgres://h", "h"),
             ("postgres://u:p/q@h/db", "h/db"), ("postgres://u:p@q@h/db", "h/db"), ("postgres://u:p?q@h/db", "(hidden)"),
@@ -129,7 +131,7 @@ struct SettingsSecretsTests {
 }
 
 struct KafkaPropertiesTests {
-    @Test("properties are split in order, and each malformed segment is a fault")
+    @Test("the settings split KAFKA_PROPERTIES in order, and report each malformed segment as a fault")
     func list() {
         let list = KafkaPropertyList(" a = b=c ;; d=;\ne.f=g\n")
         #expect(list.pairs.map(\.name) == ["a", "d", "e.f"])
@@ -153,7 +155,9 @@ struct KafkaPropertiesTests {
         "group.protocol=consumer",
     ]
 
-    @Test("the settings refuse a value of a Kafka property that would break receiptd's guarantees", arguments: refused)
+    @Test(
+        "if the value of a Kafka property would break receiptd's guarantees, the settings refuse the value",
+        arguments: refused)
     func protected(property: String) {
         let environment = ["KAFKA_PROPERTIES": property, "KAFKA_BOOTSTRAP_SERVERS": "b:1"]
         #expect(settingsFaults(environment).map(\.setting) == ["KAFKA_PROPERTIES"])
@@ -169,7 +173,7 @@ struct KafkaPropertiesTests {
     ]
 
     @Test(
-        "the settings accept receiptd's own value of a protected Kafka property, and any unprotected property",
+        "the settings accept a Kafka property with the value that receiptd itself sets, and any harmless property",
         arguments: admitted)
     func free(property: String) throws {
         let environment = ["KAFKA_PROPERTIES": property, "KAFKA_BOOTSTRAP_SERVERS": "b:1"]
@@ -177,14 +181,14 @@ struct KafkaPropertiesTests {
         #expect(settings.kafka.properties.pairs.count == 1)
     }
 
-    @Test("before librdkafka 2.10 the settings refuse cooperative rebalancing")
+    @Test("if librdkafka is older than 2.10, the settings refuse cooperative rebalancing")
     func cooperative() {
         let environment = ["KAFKA_PROPERTIES": "partition.assignment.strategy=cooperative-sticky"]
         #expect(settingsFaults(environment, libraryVersion: 0x0209_00FF).count == 1)
         #expect(settingsFaults(environment, libraryVersion: 0x020A_00FF).isEmpty)
     }
 
-    @Test("librdkafka's faults name the property, not its value")
+    @Test("if librdkafka refuses a Kafka property, the fault names the property and does not show the value")
     func library() {
         do throws(SettingsFaults) {
             _ = try Settings.Reader(environment: ["KAFKA_PROPERTIES": "no.such.name=hush;linger.ms=hush"]).read(

@@ -38,7 +38,7 @@ struct SettingsTests {
         "KAFKA_BOOTSTRAP_SERVERS": "broker:9092", "DATABASE_URL": "postgresql://u:hush@db/receipts",
     ]
 
-    @Test("with the required settings alone, every default is the documented value")
+    @Test("if only the required settings are given, every other setting has its documented default")
     func defaults() throws {
         let settings = try Settings.Reader(environment: required).read(requiring: [.kafka, .database])
         #expect(settings.kafka.bootstrapServers == "broker:9092")
@@ -63,7 +63,7 @@ struct SettingsTests {
         #expect(settings.log.level == .info && settings.log.format == .json)
     }
 
-    @Test("each missing required setting is a fault that says where to set it")
+    @Test("if a required setting is missing, the fault says where to set the setting")
     func requirements() {
         #expect(settingsFaults([:]).isEmpty)
         #expect(settingsFaults([:], requiring: [.kafka]).map(\.setting) == ["KAFKA_BOOTSTRAP_SERVERS"])
@@ -81,7 +81,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "an environment variable's path in the file is a section and a key in camel case",
+        "an environment variable's name maps to a section and a camel-case key of the settings file",
         arguments: [
             ("KAFKA_BOOTSTRAP_SERVERS", "kafka.bootstrapServers"), ("APPLE_MAX_CONCURRENCY", "apple.maxConcurrency"),
             ("MAX_IN_FLIGHT", "max.inFlight"), ("DATABASE_POOL_SIZE", "database.poolSize"),
@@ -94,7 +94,7 @@ struct SettingsTests {
         #expect(SettingName.namesByPath[path] == name)
     }
 
-    @Test("settings are read from the file, and environment variables override the file")
+    @Test("receiptd reads settings from a file, and environment variables override the file")
     func file() throws {
         let text = """
             kafka:
@@ -137,7 +137,7 @@ struct SettingsTests {
         #expect(settings.log.level == .debug && settings.log.format == .text)
     }
 
-    @Test("the reader reports every fault of a settings file with its line, all faults in one error")
+    @Test("the settings reader reports all faults of a settings file in one error, each fault with its line")
     func faultyFile() throws {
         let text = """
             kafka:
@@ -162,7 +162,7 @@ struct SettingsTests {
         #expect(try withFile("# nothing\nkafka:\n") { settingsFaults([:], file: $0) }.isEmpty)
     }
 
-    @Test("an unknown section of a settings file is a fault even without keys")
+    @Test("an unknown section of a settings file is a fault even if the section has no keys")
     func emptySections() throws {
         let faults = try withFile("kafak:\nbogus: {}\nlog: {}\nhttp: ~\n") { settingsFaults([:], file: $0) }
         #expect(faults.map { "\($0.setting) \($0.line ?? 0)" } == ["kafak 1", "bogus 2"])
@@ -205,7 +205,7 @@ struct SettingsTests {
         ("LOG_FORMAT", ["xml"]),
     ]
 
-    @Test("an invalid value gives exactly one fault, which names the setting", arguments: bad)
+    @Test("an invalid value of a setting gives exactly one fault, which names the setting", arguments: bad)
     func badValues(name: String, values: [String]) {
         for value in values {
             let faults = settingsFaults([name: value])
@@ -217,7 +217,8 @@ struct SettingsTests {
         }
     }
 
-    @Test("configured root certificates replace Apple's, and a file without a root certificate is a fault")
+    @Test(
+        "APPLE_ROOT_CERTIFICATES_FILE replaces Apple's root certificates; a file without a root certificate is a fault")
     func roots() throws {
         let signing = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -245,12 +246,12 @@ struct SettingsTests {
         ("DATABASE_URL", ["postgres://", "postgresql:///db?host=/run/postgresql"]),
     ]
 
-    @Test("values at the edges of the allowed range are accepted", arguments: good)
+    @Test("the settings accept values at the edges of the allowed ranges", arguments: good)
     func goodValues(name: String, values: [String]) {
         for value in values { #expect(settingsFaults([name: value]).isEmpty, "\(value)") }
     }
 
-    @Test("if one retry delay is set, the default of the other adapts; an initial delay above the maximum is a fault")
+    @Test("if only one retry delay is set, the other's default adapts; an initial delay above the maximum is a fault")
     func retryDelays() throws {
         for (initial, maximum, expected) in [
             ("", "0.2", RetryDelay(initialSeconds: 0.2, maximumSeconds: 0.2)),
@@ -266,7 +267,7 @@ struct SettingsTests {
         #expect(settingsFaults(contrary).map(\.setting) == ["RETRY_MAX_DELAY_SECONDS"])
     }
 
-    @Test("all faults are reported together, in the documentation's order")
+    @Test("the settings report all faults together, in the order of the documentation")
     func together() {
         let faults = settingsFaults(
             ["LOG_LEVEL": "x", "HTTP_PORT": "x", "MAX_IN_FLIGHT": "x", "DATABASE_POOL_SIZE": "x"],

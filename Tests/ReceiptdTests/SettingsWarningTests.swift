@@ -12,7 +12,7 @@ struct SettingsWarningTests {
     }
 
     @Test(
-        "a variable at most two letters from a setting's name is a warning that names the setting",
+        "an environment variable at most two letters from a setting's name causes a warning that names the setting",
         arguments: [
             ("APPLE_MAX_CONCURENCY", "APPLE_MAX_CONCURRENCY"), ("MAX_INFLIGHT", "MAX_IN_FLIGHT"),
             ("KAFKA_BOOTSTRAP_SERVER", "KAFKA_BOOTSTRAP_SERVERS"), ("DATABASE_ULR", "DATABASE_URL"),
@@ -22,7 +22,7 @@ struct SettingsWarningTests {
         #expect(try warnings([name: "5"]) == ["warning: \(name): there is no setting of this name: is \(meant) meant?"])
     }
 
-    @Test("a name unlike any setting, a setting's own name, and a variable of Kubernetes cause no warning")
+    @Test("an environment variable causes no warning if it is a setting, is from Kubernetes, or resembles no setting")
     func far() throws {
         let others = [
             "PATH": "/bin", "HOME": "/", "KAFKA_PORT": "tcp://10.0.0.1:9092", "KAFKA_SERVICE_HOST": "10.0.0.1",
@@ -33,7 +33,7 @@ struct SettingsWarningTests {
         for name in SettingName.allCases { #expect(NearName.warnings([name.rawValue: "1"]).isEmpty) }
     }
 
-    @Test("a required setting under a misspelt name is a fault that names the setting, without the value")
+    @Test("if a required setting's name is misspelt, the fault names the right setting and does not show the value")
     func missing() {
         do throws(SettingsFaults) {
             _ = try Settings.Reader(environment: ["DATABASE_UR": "postgresql://u:hush@db/x"]).read(requiring: [
@@ -54,7 +54,7 @@ struct SettingsWarningTests {
         }
     }
 
-    @Test("white space around a signing key is a warning that does not show the key")
+    @Test("white space around a signing key causes a warning that does not show the key")
     func blanks() throws {
         #expect(try warnings(["SUBMISSION_SIGNING_KEYS": "one,two words,three"]).isEmpty)
         for text in ["one, two", "one ,two", " one", "one\t"] {
@@ -65,7 +65,7 @@ struct SettingsWarningTests {
         }
     }
 
-    @Test("an http:// address for any of Apple's URLs is a warning")
+    @Test("an http:// address in any of the settings of Apple's URLs causes a warning")
     func unencrypted() throws {
         for name in SettingName.allCases where name.rawValue.hasPrefix("APPLE_") && name.rawValue.hasSuffix("_URL") {
             #expect(try warnings([name.rawValue: "https://example.com/x"]).isEmpty)

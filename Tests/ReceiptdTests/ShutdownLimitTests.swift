@@ -4,9 +4,9 @@ import Testing
 
 @testable import receiptd
 
-@Suite("The limit of a shutdown")
+@Suite("The time limit of a process's shutdown")
 struct ShutdownLimitTests {
-    @Test("if a shutdown takes longer than its limit, the limit ends the process")
+    @Test("if a shutdown takes longer than its time limit, receiptd ends the process")
     func ends() async {
         await withCheckedContinuation { continuation in
             // The limit ends ten seconds after the grace. With a grace of -9.9 seconds the end is a moment from now.
@@ -15,7 +15,7 @@ struct ShutdownLimitTests {
         }
     }
 
-    @Test("once a shutdown is over, its limit does not end the process")
+    @Test("once a shutdown is over, its time limit does not end the process")
     func ended() async {
         let isEnded = Atomic(false)
         let limit = ShutdownLimit(seconds: -20, pools: [], logger: Logger(label: "test")) {

@@ -7,7 +7,7 @@ struct TerminalWidthTests {
     private let heading = ["TRANSACTION", "REASON", "DETAIL"]
     private let row = ["470001000000001", "kind_mismatch", "Apple calls it a subscription, the catalog a consumable"]
 
-    @Test("on a terminal a table is cut to the width, except its first column; in a pipe it is not cut")
+    @Test("receiptd cuts a table to the terminal's width, except for the first column, and cuts no table in a pipe")
     func table() {
         let cut = TextTable.lines(heading, [row], width: 50)
         #expect(cut.allSatisfy { $0.count <= 50 })
@@ -17,7 +17,7 @@ struct TerminalWidthTests {
         #expect(TextTable.lines(heading, [row], width: 10)[1].hasPrefix("470001000000001  kind_…"))
     }
 
-    @Test("a progress line fits the terminal's width, and keeps the per cent", arguments: [10, 20, 40, 60, 80])
+    @Test("a progress bar fits the terminal's width, and always shows the per cent", arguments: [10, 20, 40, 60, 80])
     func bar(width: Int) {
         let line = ProgressText.line(250, of: 1000, count: 250, seconds: 10, width: width)
         #expect(line.count <= width)

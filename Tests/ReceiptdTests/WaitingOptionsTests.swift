@@ -11,7 +11,7 @@ import Testing
 struct WaitingOptionsTests {
     private static let time = "2026-11-21T03:00:00Z"
 
-    @Test("options filter held, parked and unclaimed rows by the columns that each kind of row has")
+    @Test("commands filter held, parked and unclaimed rows by options for the columns that each kind of row has")
     func filters() throws {
         let time = try #require(Timestamp(rfc3339: Self.time))
         let options = ["--bundle", "b", "--before", Self.time]
@@ -31,7 +31,7 @@ struct WaitingOptionsTests {
         }
     }
 
-    @Test("a change takes one id or --all with filters, and the stored subject of the change names no player")
+    @Test("a command on held or parked rows takes one id, or --all with filters; the stored subject names no player")
     func choices() throws {
         #expect(try WaitingChoice<Reason>.parse(["1000"]).filter == HoldFilter(id: "1000"))
         let choice = try WaitingChoice<Reason>.parse(["--all", "--player", "p", "--product", "g", "--limit", "5"])

@@ -5,10 +5,10 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-@Suite("The fleet's request budget")
+@Suite("The fleet's budget of requests to Apple")
 struct BudgetLimitTests {
     @Test(
-        "in any second two replicas together send at most 1.7 times the rate; the sandbox's rate is a tenth",
+        "in any second two replicas together send Apple at most 1.7 times the rate; the sandbox's rate is a tenth",
         arguments: [
             (SimulatedEnvironment.production, 100.0, 150), (.sandbox, 200.0, 30),
         ])

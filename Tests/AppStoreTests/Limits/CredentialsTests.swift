@@ -4,7 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("Wrong credentials")
+@Suite("Wrong shared secrets of apps")
 struct CredentialsTests {
     private static func run(_ body: (SimulatedApple, RecordingLimits) async throws -> Void) async throws {
         let observer = RecordingLimits()
@@ -15,7 +15,7 @@ struct CredentialsTests {
     }
 
     @Test(
-        "if Apple refuses one player's receipts, the client blocks neither the app nor another player's receipt",
+        "if Apple answers 21004 to one player's receipts, the client blocks neither the app nor other players' receipts",
         arguments: [true, false])
     func onePlayer(isProven: Bool) async throws {
         try await Self.run { apple, observer in
@@ -55,7 +55,7 @@ struct CredentialsTests {
         }
     }
 
-    @Test("after 21004 for several players' proven receipts, the client blocks their app, and no other app")
+    @Test("after 21004 for several players' proven receipts, the client blocks the players' app, and no other app")
     func severalPlayers() async throws {
         try await Self.run { apple, observer in
             for number in 0..<30 {
@@ -82,7 +82,7 @@ struct CredentialsTests {
         }
     }
 
-    @Test("if a secret is not set, the client sends no request, and reports the fault until the secret is set")
+    @Test("if a shared secret is not set, the client sends no request, and reports the fault until the secret is set")
     func missing() async throws {
         try await Self.run { apple, observer in
             #expect(await apple.ask(SimulatedApple.receipt("1"), secret: "NOWHERE") == .blocked(.sharedSecret))
@@ -94,7 +94,7 @@ struct CredentialsTests {
         }
     }
 
-    @Test("the sentence of a credentials fault names the setting, the cause and the remedy")
+    @Test("the sentence about a fault of credentials names the setting, the cause and the remedy")
     func sentences() {
         func sentence(_ endpoint: String, _ setting: String?, _ refusal: AppleAnswer.Blockage?) -> String {
             CredentialsFault(endpoint: endpoint, setting: setting, refusal: refusal).sentence

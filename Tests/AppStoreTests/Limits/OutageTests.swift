@@ -7,7 +7,7 @@ import Testing
 @Suite("Outages of Apple as a whole")
 struct OutageTests {
     @Test(
-        "in an outage the client sends at most 64 requests; afterwards each receipt gets an answer within six tries",
+        "while Apple is down, the client sends at most 64 requests; then each receipt gets an answer within six tries",
         arguments: [SimulatedOutage.http503, .html, .reset, .refuse])
     func outage(kind: SimulatedOutage) async throws {
         let observer = RecordingLimits()
@@ -47,7 +47,7 @@ struct OutageTests {
 
     /// The time limit ends a failing test, which would otherwise run for minutes.
     @Test(
-        "if thirty receipts always fail, the circuit opens, and other players' receipts still get answers",
+        "if thirty receipts always fail, Apple counts as down, and other players' receipts still get answers",
         .timeLimit(.minutes(1)))
     func stuckReceipts() async throws {
         let observer = RecordingLimits()
@@ -113,9 +113,7 @@ struct OutageTests {
     }
 
     /// The test sends one request after the other, so that neither time nor chance decides.
-    @Test(
-        "if four receipts always fail while others are answered, the circuit stays closed and the limit does not fall"
-    )
+    @Test("if four receipts always fail and others do not, Apple does not count as down and the limit does not fall")
     func stuckPlayer() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 64, observer: observer)
@@ -135,7 +133,7 @@ struct OutageTests {
         #expect(limits.gate.limit == AdaptiveConcurrency.start)
     }
 
-    @Test("a request that waits at an open circuit reports the wait, and ends if its task is cancelled")
+    @Test("a request to Apple that waits at an open circuit reports the wait, and ends if its task is cancelled")
     func cancelled() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 4, observer: observer)
@@ -165,9 +163,9 @@ struct OutageTests {
     }
 }
 
-@Suite("Adaptive concurrency")
+@Suite("The adaptive limit on simultaneous requests to Apple")
 struct AdaptedConcurrencyTests {
-    @Test("under load the limit grows to its maximum and not further, and 503 answers lower the limit")
+    @Test("under load the concurrency limit grows to its maximum and not further; answers with 503 lower the limit")
     func growsAndBacksOff() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 64, observer: observer)

@@ -6,7 +6,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-@Suite("Retry-After")
+@Suite("Apple's Retry-After in the fleet")
 struct RetryAfterHoldTests {
     enum Form: CaseIterable, Sendable {
         case seconds, date, milliseconds
@@ -55,7 +55,7 @@ struct RetryAfterHoldTests {
     }
 
     @Test(
-        "Retry-After in any form stops the app's requests on both replicas until its time, and no other app's requests",
+        "a Retry-After in any form holds back the app's requests on both replicas, and no other app's requests",
         arguments: Form.allCases)
     func forms(form: Form) async throws {
         let budget = InMemoryBudget()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The client of the App Store Server API")
 struct ServerAPIClientTests {
-    @Test("for a transaction of Production the client sends one request, and returns the token in lower case")
+    @Test("the API client asks about a transaction of Production once, and returns the account token in lower case")
     func production() async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000")
@@ -21,7 +21,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("after 4040010 from Production the client asks the sandbox; after a second 4040010 the client refuses the id")
+    @Test("after 4040010 from Production the API client asks the sandbox; after a second 4040010 it refuses the id")
     func sandbox() async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000", environment: "Sandbox")
@@ -42,7 +42,9 @@ struct ServerAPIClientTests {
         (401, .blocked(.serverAPI)),
     ]
 
-    @Test("the client maps each error code to its answer, and asks the sandbox only after 4040010", arguments: codes)
+    @Test(
+        "the API client maps each error code about a transaction to an answer, and asks the sandbox only after 4040010",
+        arguments: codes)
     func errorCodes(code: Int, answer: AppleAnswer) async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000", .status(code), .genuine)
@@ -51,7 +53,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("a body that is no answer of the API counts as trouble")
+    @Test("a body that is no answer of the App Store Server API counts as trouble")
     func noAnswer() async throws {
         try await SimulatedServerAPI.run { apple in
             let steps: [(SimulatedStep, AppleAnswer.TroubleKind)] = [
@@ -71,7 +73,7 @@ struct ServerAPIClientTests {
     }
 
     /// The test sends only this request, because on a busy machine other requests would exceed so short a time-out.
-    @Test("if no answer comes within the time-out, the client returns trouble")
+    @Test("if the App Store Server API does not answer within the time-out, the client returns trouble")
     func hang() async throws {
         try await SimulatedServerAPI.run(timeoutSeconds: 0.3) { apple in
             try apple.register("1000", SimulatedStep(.hang))
@@ -79,7 +81,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("an answer counts as trouble if Apple did not sign it, or if it is of another transaction or of Xcode")
+    @Test("an API answer is trouble if Apple did not sign it, or if it is about another transaction or from Xcode")
     func unproven() async throws {
         try await SimulatedServerAPI.run { apple in
             func answer(_ id: String, _ text: String) {
@@ -97,7 +99,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("an answer for another app is genuine and carries the other app's bundle id")
+    @Test("an API answer about another app's transaction is genuine, and has the other app's bundle id")
     func foreign() async throws {
         try await SimulatedServerAPI.run { apple in
             let text = try SimulatedServerAPI.signed("1", bundle: "com.example.other")
@@ -110,7 +112,7 @@ struct ServerAPIClientTests {
     }
 
     @Test(
-        "the client never sends an id that would change the request's URL",
+        "the API client sends no request for a transaction id that would change the request's URL",
         arguments: ["../v2/history/1", "1?x=1", "1\r\nx:1", "", "é"])
     func hostileIDs(id: String) async throws {
         try await SimulatedServerAPI.run { apple in
@@ -119,7 +121,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("a 429 with Retry-After in UNIX milliseconds sets the earliest time of the next try")
+    @Test("a 429 of the API with Retry-After in UNIX milliseconds sets the earliest time of the next try")
     func retryAfter() async throws {
         try await SimulatedServerAPI.run { apple in
             let until = Timestamp.now.adding(milliseconds: 60_000)
@@ -130,7 +132,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("after its shutdown the client sends no request")
+    @Test("after its shutdown the API client sends no request")
     func shutdown() async throws {
         try await SimulatedServerAPI.run { apple in
             await apple.client.shutdown()
@@ -138,7 +140,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("the error for an invalid address names its setting")
+    @Test("if an address of the App Store Server API is invalid, the error names the address's setting")
     func addresses() throws {
         let settings = AppleSettings(serverAPISandboxURL: "ftp://apple.com")
         #expect(throws: AppleSettingsFault.notAnHTTPURL(setting: "APPLE_SERVER_API_SANDBOX_URL")) {

@@ -8,7 +8,9 @@ import Testing
 struct ServerAPICredentialsTests {
     private static let bundle = SimulatedServerAPI.bundle
 
-    @Test("if the key is missing or malformed, the client blocks the app without a request", arguments: ["", "no key"])
+    @Test(
+        "if an app's API key is missing or malformed, the client blocks the app without a request",
+        arguments: ["", "no key"])
     func missing(key: String) async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 8, observer: observer)
@@ -25,7 +27,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("the client reports the first 401, stops the app's requests after the second, and resumes at the next answer")
+    @Test("the API client reports an app's first 401, stops after the second, and resumes once Apple accepts the token")
     func unauthorized() async throws {
         let observer = RecordingLimits()
         let clock = SteppedClock()
@@ -46,7 +48,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("401 for unproven ids does not mark the app misconfigured while Apple accepts its token for other ids")
+    @Test("401s for unproven ids do not mark an app misconfigured while Apple accepts the app's token for other ids")
     func inventedUnauthorized() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
@@ -61,7 +63,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("the client detects a key that Apple does not know, from two unproven ids with two requests for each")
+    @Test("from two unproven ids, with two requests for each, the API client detects a key that Apple does not know")
     func wrongKey() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(
@@ -77,7 +79,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("a single 401 between answers does not make the client hold requests back")
+    @Test("after a single 401 between other answers, the API client does not hold the app's requests back")
     func single() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
@@ -90,7 +92,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("if only the sandbox refuses a token, the client returns trouble, and the app is not misconfigured")
+    @Test("if only the sandbox refuses an API token, the client returns trouble, and the app is not misconfigured")
     func sandbox() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
@@ -104,7 +106,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("sixty players' invented ids neither open a circuit nor mark the app misconfigured")
+    @Test("sixty players' invented transaction ids neither open a circuit nor mark the app misconfigured")
     func inventedIDs() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
@@ -118,7 +120,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("if a token has a wrong key id, issuer or app, Apple's answer counts as blocked")
+    @Test("if an API token has a wrong key id, issuer or app, the client returns a blocked answer")
     func wrongClaims() async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000")

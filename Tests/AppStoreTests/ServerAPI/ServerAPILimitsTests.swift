@@ -12,7 +12,8 @@ struct ServerAPILimitsTests {
             bundleID: SimulatedServerAPI.bundle, endpoint: ServerAPIClient.endpoint, environment: environment)
     }
 
-    @Test("after a 429 the client holds the app's transaction requests back, and shares the hold with other replicas")
+    @Test(
+        "after a 429 the API client holds the app's transaction requests back, and shares the hold with other replicas")
     func retryAfter() async throws {
         let observer = RecordingLimits()
         let budget = InMemoryBudget()
@@ -30,7 +31,7 @@ struct ServerAPILimitsTests {
         }
     }
 
-    @Test("repeated failures open the circuit of the app's transaction requests")
+    @Test("repeated failures of the App Store Server API open the circuit of the app's transaction requests")
     func circuit() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
@@ -43,7 +44,7 @@ struct ServerAPILimitsTests {
         }
     }
 
-    @Test("if invented ids exceed the sandbox's budget, the client sends no request for at least ten of a hundred ids")
+    @Test("if invented ids exceed the sandbox's budget, the API client sends no request for at least ten of 100 ids")
     func inventedIDs() async throws {
         let limits = AppleLimits(maxConcurrency: 64, maxRequestsPerSecond: 100, budget: InMemoryBudget())
         try await SimulatedServerAPI.run(limits: limits) { apple in

@@ -37,7 +37,7 @@ struct ServerAPITokensTests {
     }
 
     @Test(
-        "a token has Apple's required header and claims, is valid for an hour at most, and is signed with the app's key"
+        "an API token has Apple's required header and claims, lasts an hour at most, and is signed with the app's key"
     )
     func content() throws {
         let read = try Token(try #require(token(ServerAPITokens())))
@@ -54,7 +54,7 @@ struct ServerAPITokensTests {
         #expect(key.publicKey.isValidSignature(signature, for: Data(read.signed.utf8)))
     }
 
-    @Test("the client reuses a token until shortly before its end, and then replaces it")
+    @Test("the client reuses an API token until shortly before the token's end, and then makes a new token")
     func renewal() throws {
         let tokens = ServerAPITokens()
         let first = try #require(token(tokens))
@@ -69,7 +69,7 @@ struct ServerAPITokensTests {
         #expect(token(tokens, after: -100) != second)
     }
 
-    @Test("a new key makes a new token, and the client does not reuse a token that Apple refused")
+    @Test("a new API key leads to a new token, and the client does not reuse a token that Apple refused")
     func replaced() throws {
         let tokens = ServerAPITokens()
         let first = try #require(token(tokens))
@@ -80,7 +80,7 @@ struct ServerAPITokensTests {
         #expect(token(tokens, pem: other) != second)
     }
 
-    @Test("the client reads a key with real or escaped line breaks, and makes no token from a malformed key")
+    @Test("the client reads an API key with real or escaped line breaks, and makes no token from a malformed key")
     func keys() {
         let tokens = ServerAPITokens()
         #expect(token(tokens, pem: key.pemRepresentation.replacing("\n", with: "\\n")) != nil)

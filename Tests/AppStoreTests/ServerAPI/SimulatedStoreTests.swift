@@ -7,7 +7,7 @@ import NamesAndTimes
 import Testing
 
 /// Tests the real client with the simulated App Store. Both must agree on every field of requests and answers.
-@Suite("Queries to the simulated store")
+@Suite("The API client's queries to the simulated store")
 struct SimulatedStoreTests {
     private static let bundle = SimulatedServerAPI.bundle
     private static let lena = SimulatedAccount("lena", bundleID: bundle.text)
@@ -32,7 +32,7 @@ struct SimulatedStoreTests {
     }
 
     @Test(
-        "the client reads each state of a subscription in the store",
+        "the API client reads each state of a subscription in the simulated store",
         arguments: StoreSubscription.State.allCases)
     func states(_ state: StoreSubscription.State) async throws {
         try await SimulatedServerAPI.run { apple in
@@ -69,7 +69,7 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("the client reads a sandbox history page by page to its end without naming the environment")
+    @Test("if the query names no environment, the API client still reads a sandbox history page by page to its end")
     func history() async throws {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)
@@ -102,7 +102,7 @@ struct SimulatedStoreTests {
     }
 
     @Test(
-        "the client reads notification history page by page, and gets 4040007 for an app without a notification address"
+        "the API client reads notification history in pages, and gets 4040007 for an app without a notification address"
     )
     func notifications() async throws {
         try await SimulatedServerAPI.run { apple in
@@ -140,7 +140,8 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("the client finishes a transaction and answers a refund request; the store refuses a contradictory answer")
+    @Test(
+        "the API client finishes a transaction and answers a refund request; the store refuses a contradictory answer")
     func changes() async throws {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)

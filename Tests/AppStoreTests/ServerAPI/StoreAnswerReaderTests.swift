@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppStore
 
-@Suite("Reading of the App Store Server API's answers")
+@Suite("The reading of the App Store Server API's answers")
 struct StoreAnswerReaderTests {
     private static func reader() throws -> StoreAnswerReader {
         StoreAnswerReader(
@@ -20,7 +20,7 @@ struct StoreAnswerReaderTests {
         return try Self.reader().statuses(Array(body.utf8), asked: asked)
     }
 
-    @Test("the reader omits and counts an unproven subscription, but throws if it may be the requested subscription")
+    @Test("the API answer reader leaves out an unproven subscription, but throws if it may be the requested one")
     func leftOut() throws {
         let own = try SignedByApple.status(1, of: "1000")
         let forged = try SignedByApple.status(1, of: "2000", renewal: "a.b.c")
@@ -35,7 +35,7 @@ struct StoreAnswerReaderTests {
         #expect(throws: StoreAnswerReader.Fault.unproven) { try statuses(own, nameless) }
     }
 
-    @Test("the reader throws if renewal info or a transaction is of another subscription or environment")
+    @Test("the API answer reader throws if renewal info or a transaction is of another subscription or environment")
     func mixed() throws {
         for renewal in [
             try SignedByApple.renewal(of: "2000"), try SignedByApple.renewal(of: "1000", environment: "Sandbox"),
@@ -50,12 +50,12 @@ struct StoreAnswerReaderTests {
         }
     }
 
-    @Test("the reader accepts an empty list of subscriptions")
+    @Test("the API answer reader accepts an empty list of subscriptions")
     func empty() throws {
         #expect(try Self.reader().statuses(Array(#"{"data":[]}"#.utf8), asked: "1").value.isEmpty)
     }
 
-    @Test("the reader refuses a history page with an unproven transaction, or with too many transactions")
+    @Test("the API answer reader refuses a history page with an unproven transaction, or with too many transactions")
     func unprovenPage() throws {
         let signed = try SignedByApple.transaction("1")
         func page(_ items: String) throws -> TransactionHistoryPage {
@@ -70,7 +70,7 @@ struct StoreAnswerReaderTests {
         #expect(throws: StoreAnswerReader.Fault.incomplete) { try page(many.joined(separator: ",")) }
     }
 
-    @Test("the reader refuses a history page without a clear end or a new revision")
+    @Test("the API answer reader refuses a history page whose hasMore or next revision is missing, malformed or old")
     func paging() throws {
         let reader = try Self.reader()
         for rest in [
@@ -84,7 +84,8 @@ struct StoreAnswerReaderTests {
         }
     }
 
-    @Test("the reader returns the history's notifications unproven, and omits only items without a payload")
+    @Test(
+        "the API answer reader returns notifications without proving them, and leaves out only items without a payload")
     func notifications() throws {
         let body = #"{"hasMore":false,"notificationHistory":[{"signedPayload":"a.b.c"},{},{"signedPayload":"d\"e"}]}"#
         let reading = try Self.reader().notifications(Array(body.utf8))
@@ -94,14 +95,14 @@ struct StoreAnswerReaderTests {
         #expect(reading.leftOut == 1)
     }
 
-    @Test("the reader refuses an answer that is longer than the limit")
+    @Test("the API answer reader refuses an answer that is longer than the limit")
     func tooLong() throws {
         let body = Array(repeating: UInt8(ascii: " "), count: StoreAnswerReader.maximumBytes) + Array("{}".utf8)
         #expect(throws: StoreAnswerReader.Fault.incomplete) { try Self.reader().statuses(body, asked: "1") }
     }
 
     @Test(
-        "if an answer is damaged, the reader does not trap, and returns only transactions that Apple signed",
+        "if an API answer is damaged, the reader does not trap, and returns only transactions that Apple signed",
         arguments: 1...4)
     func mutations(seed: UInt64) throws {
         let reader = try Self.reader()

@@ -20,7 +20,9 @@ struct StoreQueryFailureTests {
         (4_000_000, .blocked(.request)), (4_000_002, .blocked(.serverAPI)), (4_040_003, .blocked(.serverAPI)),
     ]
 
-    @Test("the client maps each error code to its answer", arguments: codes)
+    @Test(
+        "for each error code of the App Store Server API, the client returns the right answer to a store query",
+        arguments: codes)
     func errorCodes(code: Int, answer: StoreQueryAnswer<Bool>) async throws {
         try await ScriptedServerAPI.run { _ in
             .code(code)
@@ -29,7 +31,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("only the error codes of an invalid page token make the caller restart paging")
+    @Test("only the API's error codes for an invalid page token make the caller restart paging")
     func paging() {
         for code: Int64 in [4_000_005, 4_000_014, 4_000_017] {
             #expect(StoreQueryAnswer<Bool>.refused(code: code).restartsPaging)
@@ -38,7 +40,9 @@ struct StoreQueryFailureTests {
         #expect(!StoreQueryAnswer<Bool>.notFound.restartsPaging)
     }
 
-    @Test("a body that is no answer of the API counts as trouble, even with status 200")
+    @Test(
+        "if a body is no answer of the App Store Server API, the store query returns trouble, even with HTTP status 200"
+    )
     func noAnswer() async throws {
         let answers: [(ScriptedServerAPI.Reply, AppleAnswer.TroubleKind)] = [
             (.init(status: 404, body: "<html>"), .notJSON), (.init(status: 302), .notJSON),
@@ -57,7 +61,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("after two 401s from Production, the client blocks all of the app's queries without further requests")
+    @Test("after two 401s from Production, the API client blocks all of the app's queries without further requests")
     func unauthorized() async throws {
         let observer = RecordingLimits()
         try await ScriptedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { _ in
@@ -72,7 +76,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("neither the sandbox's 401 nor 4040003 marks the app misconfigured")
+    @Test("neither a 401 of the sandbox nor the error code 4040003 marks the app misconfigured")
     func sandboxUnauthorized() async throws {
         let observer = RecordingLimits()
         try await ScriptedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { request in
@@ -86,7 +90,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("without a key the client sends no request")
+    @Test("if an app has no API key, the client sends no request for a store query")
     func noKey() async throws {
         try await ScriptedServerAPI.run(keys: [:]) { _ in
             .init()
@@ -96,7 +100,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("if a request waited so long that it could exceed its deadline, the client does not send it")
+    @Test("if a store query waited so long that it could miss its deadline, the API client does not send the query")
     func notAfter() async throws {
         let clock = SteppedWallClock()
         let changes = ChangeSignal()
@@ -125,7 +129,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("after a 429 the client holds back the app's requests to the same endpoint, and to no other endpoint")
+    @Test("after a 429 the API client holds back the app's requests to the same endpoint, and to no other endpoint")
     func retryAfter() async throws {
         let budget = InMemoryBudget()
         let observer = RecordingLimits()

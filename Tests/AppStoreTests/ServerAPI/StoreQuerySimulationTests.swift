@@ -6,7 +6,7 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("Queries to the simulated App Store Server API")
+@Suite("The API client's queries to the simulated App Store Server API")
 struct StoreQuerySimulationTests {
     private static let bundle = SimulatedServerAPI.bundle
     private static let day: Int64 = 86_400_000
@@ -37,7 +37,7 @@ struct StoreQuerySimulationTests {
         ScriptedServerAPI.context(environment, share)
     }
 
-    @Test("a query with any transaction of a subscription returns the subscription's status and history")
+    @Test("a store query with any transaction of a subscription returns the subscription's status and history")
     func subscription() async throws {
         try await withStore { apple in
             let (first, second) = try apple.store.inStore { store in
@@ -67,7 +67,7 @@ struct StoreQuerySimulationTests {
         }
     }
 
-    @Test("the client reads a history of many pages to its end")
+    @Test("the API client reads a customer's history of three pages to its end")
     func pages() async throws {
         try await withStore { apple in
             let ids = try apple.store.inStore { store in
@@ -93,7 +93,7 @@ struct StoreQuerySimulationTests {
         }
     }
 
-    @Test("the parser proves every notification of the history")
+    @Test("the notification parser proves every notification in the simulated notification history")
     func notifications() async throws {
         try await withStore { apple in
             let proofs = try SimulatedServerAPI.proofs.get()
@@ -126,7 +126,7 @@ struct StoreQuerySimulationTests {
         }
     }
 
-    @Test("Apple refuses the notification history of an app without a notification address")
+    @Test("the simulated API refuses the notification history of an app without a notification address")
     func noAddress() async throws {
         try await withStore(hasNotificationURL: false) { apple in
             let now = Timestamp.now
@@ -137,7 +137,7 @@ struct StoreQuerySimulationTests {
         }
     }
 
-    @Test("a query finishes a sandbox transaction if it names the sandbox or no environment, but not Production")
+    @Test("a store query finds a sandbox transaction if it names no environment, and not if it names Production")
     func changes() async throws {
         try await withStore { apple in
             let id = StoreTransactionID(try apple.store.inStore { try $0.buy("gems", by: Self.tester).id })

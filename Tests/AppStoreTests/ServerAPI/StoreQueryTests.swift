@@ -9,7 +9,7 @@ struct StoreQueryTests {
     private static let from = Timestamp(milliseconds: 1_777_600_000_000)
     private static let to = Timestamp(milliseconds: 1_777_603_600_000)
 
-    @Test("the client reads a transaction's facts, and counts an answer about another transaction as unproven")
+    @Test("the API client reads a transaction's facts, and counts an answer about another transaction as unproven")
     func transaction() async throws {
         let signed = try SignedByApple.transaction("1001", original: "1000", more: ",\"revocationDate\":1777629700000")
         try await ScriptedServerAPI.run { _ in
@@ -34,7 +34,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("an answer about another app or environment counts as unproven")
+    @Test("if a store query's answer is about another app or environment, the API client counts the answer as unproven")
     func foreign() async throws {
         for signed in [
             try SignedByApple.transaction("1", bundle: "com.example.other"),
@@ -49,7 +49,8 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("without an environment the client asks Production, and asks the sandbox if Production lacks the id")
+    @Test(
+        "if a query names no environment, the API client asks Production, then the sandbox if Production lacks the id")
     func environments() async throws {
         let signed = try SignedByApple.transaction("1", environment: "Sandbox")
         try await ScriptedServerAPI.run { request in
@@ -68,7 +69,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("the client reads a customer's subscriptions with their states")
+    @Test("the API client reads a customer's subscriptions with their states")
     func statuses() async throws {
         let body = SignedByApple.statuses(
             try SignedByApple.status(1, of: "1000"), try SignedByApple.status(4, of: "2000"))
@@ -90,7 +91,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("the client requests each page of a customer's history with the same filter")
+    @Test("the API client requests each page of a customer's history with the same filter")
     func history() async throws {
         let signed = try SignedByApple.transaction("1001", original: "1000")
         var filter = TransactionHistoryFilter()
@@ -128,7 +129,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("the client reads notification history page by page, with each body as Apple would have posted it")
+    @Test("the API client reads notification history page by page, with each body as Apple would have posted it")
     func notifications() async throws {
         let payload = try SignedByApple.transaction("1")
         try await ScriptedServerAPI.run { request in
@@ -157,7 +158,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("the client requests a test notification, and reads its delivery attempts")
+    @Test("the API client requests a test notification, and reads its delivery attempts")
     func testNotification() async throws {
         try await ScriptedServerAPI.run { request in
             .init(
@@ -175,7 +176,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("the client returns an order's transactions or an empty list, and never sends a malformed order number")
+    @Test("the API client returns an order's transactions or an empty list, and sends no malformed order number")
     func orderLookup() async throws {
         let signed = try SignedByApple.transaction("1001", original: "1000")
         try await ScriptedServerAPI.run { request in
@@ -201,7 +202,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("the client can finish a transaction twice, each time with an empty POST to the finish endpoint")
+    @Test("the API client can finish a transaction twice, each time with an empty POST to the finish endpoint")
     func finish() async throws {
         try await ScriptedServerAPI.run { _ in
             .init()
@@ -216,7 +217,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("the client sends consumption information with Apple's names of fields and values")
+    @Test("the API client sends consumption information with Apple's names of fields and values")
     func consumption() async throws {
         try await ScriptedServerAPI.run { _ in
             .init(status: 202)
@@ -240,7 +241,7 @@ struct StoreQueryTests {
     }
 
     @Test(
-        "the client never sends an id that would change the request's URL",
+        "no store query sends an id that would change the request's URL",
         arguments: ["../v2/history/1", "1?x=1", "1\r\nx:1", "", "é"])
     func hostileIDs(id: String) async throws {
         try await ScriptedServerAPI.run { _ in

@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("Answers about one transaction")
+@Suite("The API's answers about one transaction")
 struct TransactionAnswerTests {
     private func parse(_ body: [UInt8], status: Int = 200, asked: StoreTransactionID = "1000") throws
         -> TransactionAnswer
@@ -16,7 +16,7 @@ struct TransactionAnswerTests {
         Array(#"{"signedTransactionInfo":"\#(try SimulatedServerAPI.signed("1000"))"}"#.utf8)
     }
 
-    @Test("a damaged answer yields the purchase that Apple signed, or trouble")
+    @Test("a damaged answer about a transaction gives the purchase that Apple signed, or trouble")
     func damage() throws {
         let original = try body()
         let genuine = try parse(original)
@@ -37,19 +37,21 @@ struct TransactionAnswerTests {
         }
     }
 
-    @Test("an answer about another transaction counts as trouble")
+    @Test("an answer about another transaction than the requested one counts as trouble")
     func otherTransaction() throws {
         #expect(try parse(body(), asked: "1001") == .answer(.trouble(of: .unproven)))
         #expect(try parse(body(), asked: "01000") == .answer(.trouble(of: .unproven)))
     }
 
-    @Test("the error codes for an impossible id count as a refusal", arguments: [4_000_006, 4_000_048])
+    @Test(
+        "the API's error codes for an impossible transaction id count as a refusal",
+        arguments: [4_000_006, 4_000_048])
     func noPurchase(code: Int) throws {
         let body = Array(#"{"errorCode":\#(code),"errorMessage":"why"}"#.utf8)
         #expect(try parse(body, status: 400) == .answer(.refused(.invalidTransaction)))
     }
 
-    @Test("the parser trusts the HTTP status more than the body, and reads an error code that is a string")
+    @Test("the transaction answer parser trusts the HTTP status more than the body, and reads an error code from text")
     func statuses() throws {
         let notFound = Array(#"{"errorCode":"4040010"}"#.utf8)
         #expect(try parse(notFound, status: 404) == .notFound)

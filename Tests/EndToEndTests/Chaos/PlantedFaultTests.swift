@@ -4,7 +4,7 @@ import Testing
 
 extension Chaos {
     @Test(
-        "the chaos checks find each planted fault: the run breaks at least one invariant that the fault should break",
+        "if a fault is planted in a worker, the chaos checks report an invariant that this fault should break",
         .enabled(if: Order.isWhole, "minutes long"))
     func plantedFaults() async throws {
         let wanted = Order.environment["CHAOS_PLANTED"].map { name in
@@ -20,7 +20,7 @@ extension Chaos {
     }
 
     @Test(
-        "in the scenes of the planted faults, a worker without a fault breaks no invariant",
+        "if no fault is planted, the worker breaks no invariant in the scenarios of the planted faults",
         .enabled(if: Order.isWhole, "minutes long")
     )
     func soundScenes() async throws {

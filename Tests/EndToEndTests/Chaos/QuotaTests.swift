@@ -13,7 +13,7 @@ extension Chaos {
     private static let use = 0.9
 
     @Test(
-        "two replicas together keep to the request rate, and use 90 % of it even if only one replica has work",
+        "two replicas together keep to the rate of requests to Apple, and use 90 % of it even if only one has work",
         .enabled(if: Order.isWhole, "minutes long"))
     func quota() async throws {
         let plan = Plan.genuine(count: 1500, players: 300)

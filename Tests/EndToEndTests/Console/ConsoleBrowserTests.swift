@@ -116,7 +116,7 @@ struct ConsoleBrowserTests {
         }
     }
 
-    @Test("without scripts an operator signs in, filters and decides, and the page shows HTML in a player id as text")
+    @Test("without JavaScript an operator signs in, filters and decides; the console shows HTML in a player id as text")
     func withoutScripts() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)
@@ -178,7 +178,7 @@ struct ConsoleBrowserTests {
         }
     }
 
-    @Test("with the keyboard alone an operator signs in, searches and revokes a grant")
+    @Test("with the keyboard alone an operator signs in to the console, searches for a grant, and revokes the grant")
     func keyboard() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)

@@ -21,7 +21,7 @@ struct ConsoleListTests {
             """)
     }
 
-    @Test("the console lists dead letters by reason, player and age, and exports the counts of a reason as CSV")
+    @Test("the console filters dead letters by reason, player and age, and exports the counts of a reason as CSV")
     func deadLetters() async throws {
         try await ParkingBed.run { bed in
             _ = try await bed.number(

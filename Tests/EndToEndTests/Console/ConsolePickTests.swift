@@ -8,7 +8,8 @@ struct ConsolePickTests {
     private static let entries =
         "SELECT concat_ws('|', change, subject, shown, note, result) FROM console_changes ORDER BY subject"
 
-    @Test("one confirmation decides all picked rows with one note; the console refuses a form without picked rows")
+    @Test(
+        "one confirmation in the console decides all picked rows with one note; a form without picked rows is refused")
     func picking() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)
@@ -55,7 +56,7 @@ struct ConsolePickTests {
         }
     }
 
-    @Test("a list's filter by player, product or age also limits a change; the stored change names no player")
+    @Test("a console list's filter by player, product or age also limits a change; the stored change names no player")
     func filtering() async throws {
         try await ParkingBed.run { bed in
             try await bed.kill(ConsoleTests.fill(bed))

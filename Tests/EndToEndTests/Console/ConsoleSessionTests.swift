@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The console's sessions, end to end", .wholeSystem)
 struct ConsoleSessionTests {
-    @Test("an operator ends another user's session; the console refuses a reader's form and a forged form")
+    @Test("an operator ends another user's console session; the console refuses a reader's form and a forged form")
     func ending() async throws {
         try await ParkingBed.run { bed in
             let port = try await ConsoleTests.start(in: bed)

@@ -46,7 +46,8 @@ struct ConsoleTests {
         return worker
     }
 
-    @Test("only signed-in users see pages; the console slows wrong passwords, and refuses other hosts and origins")
+    @Test(
+        "only signed-in users see the console; the console slows wrong passwords, and refuses other hosts and origins")
     func signingIn() async throws {
         try await ParkingBed.run { bed in
             let port = try await Self.start(in: bed)
@@ -138,7 +139,7 @@ struct ConsoleTests {
     }
 
     @Test(
-        "a confirmed change acts on the shown rows only, and is stored with the operator; forged forms change nothing",
+        "a confirmed console change acts on the shown rows only, and names the operator; forged forms change nothing",
         .takesLong)
     func changing() async throws {
         try await ParkingBed.run { bed in
@@ -272,7 +273,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("while PostgreSQL is down, every page answers 503; once PostgreSQL is back, the operator is still signed in")
+    @Test("while PostgreSQL is down, every console page answers 503; afterwards the operator is still signed in")
     func databaseAway() async throws {
         try await ParkingBed.run(stopsDatabase: true) { bed in
             try await bed.kill(Self.fill(bed))

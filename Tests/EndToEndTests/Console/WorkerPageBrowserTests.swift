@@ -42,7 +42,7 @@ struct WorkerPageBrowserTests {
         }
     }
 
-    @Test("without scripts the worker's page has the current numbers when it opens, and reloads by itself")
+    @Test("without JavaScript the worker's page has the current numbers when it opens, and reloads by itself")
     func withoutScripts() async throws {
         try await Self.withPage(width: 390, runsScripts: false) { bed, _, browser in
             #expect(try await browser.text("#state").hasPrefix("Ready"))

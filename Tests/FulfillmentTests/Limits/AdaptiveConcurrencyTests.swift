@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Adaptive concurrency")
+@Suite("The adaptive limit of concurrent requests to Apple")
 struct AdaptiveConcurrencyTests {
     /// Fills the limit with requests and ends them, `rounds` times. Apple answers the first `bears` requests of a round
     /// and is overloaded by the other requests. Returns the limit after each round.
@@ -75,7 +75,7 @@ struct AdaptiveConcurrencyTests {
     }
 
     @Test(
-        "while Apple answers some requests, the concurrency limit ends no lower than its initial value",
+        "if Apple fails 20 to 80 percent of the requests, the concurrency limit ends no lower than it began",
         arguments: [20, 40, 80])
     func partialOutage(percent: Int) {
         var random = SeededRandom(seed: 3)

@@ -27,7 +27,7 @@ extension CircuitBreaker {
     }
 }
 
-@Suite("The circuit breaker")
+@Suite("The circuit breaker for requests to Apple")
 struct CircuitBreakerTests {
     private static func open(at now: Double) throws -> CircuitBreaker {
         var breaker = CircuitBreaker()
@@ -36,7 +36,7 @@ struct CircuitBreakerTests {
     }
 
     @Test(
-        "twenty consecutive failed first tries of different players open the circuit, until the time of the first probe"
+        "if the first tries of 20 different players fail in a row, the circuit opens until the time of the first probe"
     )
     func opens() throws {
         var breaker = CircuitBreaker()
@@ -138,7 +138,7 @@ struct CircuitBreakerTests {
         #expect(!pass.isProbe)
     }
 
-    @Test("failed probes of retries do not delay the probe of a first try")
+    @Test("if a retry is the probe and fails, the circuit still allows a first try as the next probe without delay")
     func hopelessProbes() throws {
         var breaker = try Self.open(at: 0)
         var now = 1.0
@@ -197,7 +197,7 @@ struct CircuitBreakerTests {
     }
 
     @Test(
-        "requests that waited while the circuit was open reopen the circuit only after the largest number of failures")
+        "if requests that waited during an open circuit fail, only the largest number of failures reopens the circuit")
     func backlog() throws {
         var breaker = try Self.open(at: 0)
         let probe = try breaker.mustPass(now: 10)
@@ -210,7 +210,7 @@ struct CircuitBreakerTests {
         #expect(breaker.isOpen)
     }
 
-    @Test("the newest and the oldest waiting request become probes in turn")
+    @Test("while the circuit is open, its probes are the newest and the oldest waiting request in turn")
     func newestAndOldest() throws {
         var limits = ScopeLimits(perSecond: 0)
         let kind = RequestKind(isFresh: true, isProven: true)
@@ -227,7 +227,7 @@ struct CircuitBreakerTests {
     }
 
     @Test(
-        "the results of requests that were sent before the circuit opened do not change the circuit",
+        "if a request was sent before the circuit opened, the request's result does not change the circuit",
         arguments: [true, false])
     func oldResults(isSuccess: Bool) throws {
         var breaker = CircuitBreaker()

@@ -9,7 +9,9 @@ struct CredentialsStateTests {
         #expect(answer == mayAsk)
     }
 
-    @Test("any number of refused receipts of the same player holds back no request", arguments: [true, false])
+    @Test(
+        "if Apple refuses the secret with any number of one player's receipts, receiptd holds back no request",
+        arguments: [true, false])
     func onePlayer(isProven: Bool) {
         var state = CredentialsState()
         for receipt in 0..<1_000 {
@@ -19,7 +21,9 @@ struct CredentialsStateTests {
         #expect(!state.areDoubted && state.isMisconfigured(now: 100) == isProven)
     }
 
-    @Test("if any number of players send the same refused receipt, no request is held back", arguments: [true, false])
+    @Test(
+        "if Apple refuses the secret with one receipt that any number of players send, receiptd holds back no request",
+        arguments: [true, false])
     func oneReceipt(isProven: Bool) {
         var state = CredentialsState()
         for player in 0..<1_000 { state.refused(player: player, receipt: 1, isProven: isProven, now: 1) }
@@ -27,7 +31,7 @@ struct CredentialsStateTests {
         #expect(!state.areDoubted)
     }
 
-    @Test("refused unproven receipts of any number of players hold back no request")
+    @Test("if Apple refuses the secret with unproven receipts of any number of players, receiptd holds back no request")
     func notProven() {
         var state = CredentialsState()
         for player in 0..<CredentialsState.playersWithoutSuccess {
@@ -41,7 +45,7 @@ struct CredentialsStateTests {
         #expect(!state.areDoubted)
     }
 
-    @Test("while the app is blocked, the probe of an unproven receipt leaves the probe of a proven receipt available")
+    @Test("while an app is blocked, a probe with an unproven receipt does not delay the probe with a proven receipt")
     func probes() {
         var state = CredentialsState()
         for player in 0..<3 { state.refused(player: player, receipt: player, isProven: true, now: 10) }
@@ -51,7 +55,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: false, at: 20)
     }
 
-    @Test("refused proven receipts of several players block the app's requests, except a probe every five seconds")
+    @Test("if Apple refuses the secret with several players' proven receipts, the app may only send a probe every 5 s")
     func severalPlayers() {
         var state = CredentialsState()
         for player in 0..<CredentialsState.playersWithoutSuccess {
@@ -67,7 +71,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: true, at: 16)
     }
 
-    @Test("a success resets the count of refusals, and more refusals are then needed to block the app")
+    @Test("if Apple accepts the secret, the count of refusals restarts, and more refusals are needed to block the app")
     func success() {
         var state = CredentialsState()
         for player in 0..<2 { state.refused(player: player, receipt: player, isProven: true, now: 1) }
@@ -78,7 +82,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: false, at: 2)
     }
 
-    @Test("refused proven receipts do not block the app if a success follows every fourth refusal")
+    @Test("if Apple accepts the secret after every fourth refusal, refusals with proven receipts do not block the app")
     func forgers() {
         var state = CredentialsState()
         for number in 0..<400 {
@@ -88,7 +92,9 @@ struct CredentialsStateTests {
         }
     }
 
-    @Test("refusals more than ten minutes apart do not add up to a block of the app")
+    @Test(
+        "if Apple refuses the secret at intervals of more than ten minutes, the refusals do not add up to block the app"
+    )
     func old() {
         var state = CredentialsState()
         for player in 0..<20 {
@@ -97,7 +103,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: true, at: 20 * 601)
     }
 
-    @Test("one refused proven receipt marks the app as misconfigured but holds back no request")
+    @Test("if Apple refuses the secret with one proven receipt, the app counts as misconfigured, but is not blocked")
     func proven() {
         var state = CredentialsState()
         state.refused(player: 1, receipt: 1, isProven: true, now: 5)
@@ -110,7 +116,7 @@ struct CredentialsStateTests {
     }
 
     @Test(
-        "after a refused proven receipt, the app counts as misconfigured until an answer shows that the secret is right"
+        "after Apple refused the secret, the app counts as misconfigured until an answer shows that the secret is right"
     )
     func provenIsOver() {
         func afterRefusal(holdsAutoRenewable: Bool) -> CredentialsState {
@@ -139,7 +145,8 @@ struct CredentialsStateTests {
         #expect(!sound.isMisconfigured(now: 6))
     }
 
-    @Test("one certain refusal marks the app as misconfigured, two in a row block the app, and an answer ends both")
+    @Test(
+        "one status 401 marks the app as misconfigured, two in a row block the app, and an accepted request ends both")
     func certainRefusals() {
         var state = CredentialsState()
         state.refusedForCertain(now: 0)

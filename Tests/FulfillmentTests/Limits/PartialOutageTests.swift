@@ -16,7 +16,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "if Apple fails for some submissions, players or apps, all other submissions are answered without delay",
+        "if Apple fails for up to 80 percent of submissions, players or apps, the others' median wait is below 0.1 s",
         arguments: [PartialOutage.Pattern.receipts, .players, .apps],
         [0, 5, 20, 40, 80])
     func some(pattern: PartialOutage.Pattern, percent: Int) {
@@ -59,7 +59,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "if only failing players come first, the 99th percentile of other players' waits stays below ten seconds",
+        "if failing players come first, the 99th percentile of the other players' waits stays below ten seconds",
         arguments: [10, 120])
     func stuckPlayersFirst(count: Int) {
         let figures = Self.figures(PartialOutage(pattern: .stuckPlayersFirst, amount: count))
@@ -68,7 +68,7 @@ struct PartialOutageTests {
         #expect(figures.p99 < 10, "p99 \(figures.p99)")
     }
 
-    @Test("if failing players first fill a window of 40, the 99th percentile of other waits stays below 90 seconds")
+    @Test("if failing players first fill all 40 places in flight, the 99th percentile of other waits stays below 90 s")
     func smallWindow() {
         let figures = Self.figures(PartialOutage(pattern: .stuckPlayersFirst, amount: 120, maximumInFlight: 40))
         #expect(figures.answeredInTime == figures.healthy)
@@ -102,7 +102,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "if Apple fails for part of every ten seconds, the median wait stays below 1 s, the 99th percentile below 20 s",
+        "if Apple fails for part of every 10 s, the median wait stays below 1 s and the 99th percentile below 20 s",
         arguments: [5, 20, 40])
     func bursts(percent: Int) {
         let figures = Self.figures(PartialOutage(pattern: .bursts, amount: percent))

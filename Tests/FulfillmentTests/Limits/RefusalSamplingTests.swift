@@ -2,10 +2,10 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("Sampling of refused receipts for Apple")
+@Suite("The sample of locally rejected receipts that Apple checks")
 struct RefusalSamplingTests {
     @Test(
-        "the sampling takes at most the set number of refused receipts in any 60 seconds, even several simultaneously")
+        "a worker has Apple check at most the set number of rejected receipts in any 60 s, even several at one time")
     func window() {
         var sampling = RefusalSampling(perMinute: 6)
         func taken(_ seconds: Range<Int>, players: Int) -> [Int] {
@@ -20,7 +20,7 @@ struct RefusalSamplingTests {
         #expect(taken(60..<200, players: 100) == [60, 60, 80, 80, 80, 80, 120, 120, 140, 140, 140, 140, 180, 180])
     }
 
-    @Test("the sampling takes at most one receipt a minute from the same player")
+    @Test("a worker has Apple check at most one rejected receipt a minute from the same player")
     func ofOnePlayer() {
         var sampling = RefusalSampling(perMinute: 60)
         let asked: [(PlayerID, Double)] = [("forger", 0), ("forger", 59.9), ("player", 59.9), ("forger", 61)]
@@ -28,7 +28,7 @@ struct RefusalSamplingTests {
         #expect(taken == [true, false, true, true])
     }
 
-    @Test("if the setting is 0, the sampling takes no receipt")
+    @Test("if the setting is 0, a worker has Apple check no rejected receipt")
     func none() {
         var sampling = RefusalSampling(perMinute: 0)
         let isTaken = sampling.take("player", now: 1000)

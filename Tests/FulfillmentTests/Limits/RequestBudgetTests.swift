@@ -90,7 +90,7 @@ struct RequestBudgetTests {
     }
 
     @Test(
-        "one, two or ten busy replicas use 90 percent of the budget, and at most 105 percent in any ten seconds",
+        "one, two or ten busy replicas use 90 percent of the request budget, and at most 105 percent in any 10 seconds",
         arguments: [1, 2, 10])
     func busy(replicas: Int) {
         var fleet = ModelFleet(perSecond: 50, replicas: replicas)
@@ -101,7 +101,7 @@ struct RequestBudgetTests {
         #expect(fleet.leases <= 60 * 16 * replicas)
     }
 
-    @Test("a nearly idle replica and a busy replica together use 90 percent of the budget")
+    @Test("a nearly idle replica and a busy replica together use 90 percent of the request budget")
     func trickle() {
         var fleet = ModelFleet(perSecond: 50, replicas: 2)
         var count = 0
@@ -117,7 +117,7 @@ struct RequestBudgetTests {
         #expect(fleet.replicas[1].waiting <= 4)
     }
 
-    @Test("after an idle minute, the fleet uses at most 105 percent of the budget in any ten seconds")
+    @Test("after an idle minute, the fleet uses at most 105 percent of the request budget in any ten seconds")
     func idle() {
         var fleet = ModelFleet(perSecond: 50, replicas: 2)
         Self.run(&fleet, seconds: 90, arrivals: { _, now in now > 60 ? 5 : 0 }, latency: { 0.004 })
@@ -125,7 +125,9 @@ struct RequestBudgetTests {
         #expect(fleet.sent.count >= 1_350)
     }
 
-    @Test("three replicas use 90 percent of a budget of 0.5 requests a second, and send at most six in ten seconds")
+    @Test(
+        "three replicas use 90 percent of a budget of 0.5 requests a second, and send at most 6 requests in ten seconds"
+    )
     func slow() {
         var fleet = ModelFleet(perSecond: 0.5, replicas: 3)
         Self.run(&fleet, seconds: 100, arrivals: { _, _ in 1 }, latency: { 0.004 })
@@ -134,7 +136,7 @@ struct RequestBudgetTests {
     }
 
     @Test(
-        "with random rates, loads and database times, a fleet uses at most 105 percent of the budget in any ten seconds"
+        "with random rates, loads and database times, a fleet uses at most 105 percent of its budget in any ten seconds"
     )
     func randomFleets() throws {
         let seed = UInt64.random(in: 0 ... .max)

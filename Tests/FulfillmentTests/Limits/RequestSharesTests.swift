@@ -12,7 +12,7 @@ private let background = RequestKind(.background, isFirst: true)
 
 @Suite("The order of requests to Apple")
 struct RequestQueueTests {
-    @Test("a request kind keeps the order of arrival; retries and unproven proofs each get a fifth of the turns")
+    @Test("requests of one kind keep their order of arrival; retries and unproven proofs each get a fifth of the turns")
     func turns() throws {
         var queue = RequestQueue<(RequestKind, Int)>()
         for number in 0..<1000 {
@@ -33,7 +33,7 @@ struct RequestQueueTests {
         #expect((15...25).contains(taken[repeatedUnproven]?.count ?? 0))
     }
 
-    @Test("the queue's count equals the number of elements after any additions and removals")
+    @Test("the request queue's count equals the number of its elements after any additions and removals")
     func count() {
         var random = SeededRandom(seed: 7)
         var queue = RequestQueue<Int>()
@@ -90,7 +90,7 @@ struct RequestQueueTests {
         #expect(last?.work == .background)
     }
 
-    @Test("a request kind without waiting requests saves up no turns for later")
+    @Test("if no request of a kind waits, this kind of request saves up no turns for later")
     func nothingSavedUp() throws {
         var queue = RequestQueue<Int>()
         for number in 0..<200 { queue.append(number, freshProven) }
@@ -105,7 +105,7 @@ struct RequestQueueTests {
         #expect((9...12).contains(repeated))
     }
 
-    @Test("after removals from any place, the queue has only the remaining elements")
+    @Test("after removals from any place, the request queue has only the remaining elements")
     func removal() {
         var queue = RequestQueue<Int>()
         for number in 0..<300 { queue.append(number, RequestKind.submissions[number % 4]) }
@@ -121,7 +121,7 @@ struct RequestQueueTests {
     }
 }
 
-@Suite("The shares of requests under way")
+@Suite("The shares of the request kinds in the requests under way")
 struct RequestSharesTests {
     private func queue(_ kinds: RequestKind...) -> RequestQueue<Int> {
         var queue = RequestQueue<Int>()
@@ -140,7 +140,7 @@ struct RequestSharesTests {
         return count
     }
 
-    @Test("retries get a fifth of the places while a fresh request waits, and otherwise at most half")
+    @Test("retries get a fifth of the requests under way while a first try waits, and otherwise at most half")
     func repeated() {
         #expect(most(repeatedProven, beside: queue(freshProven)) == 20)
         #expect(most(repeatedProven, beside: queue()) == 50)
@@ -171,7 +171,8 @@ struct RequestSharesTests {
     }
 
     @Test(
-        "unproven proofs get a fifth of the places while a proven proof waits, four fifths after recent proven proofs")
+        "unproven proofs get a fifth of the requests while a proven proof waits, and four fifths soon after proven ones"
+    )
     func unproven() {
         #expect(most(freshUnproven, beside: queue(freshProven)) == 20)
         #expect(most(freshUnproven, beside: queue(repeatedProven)) == 20)
@@ -187,7 +188,7 @@ struct RequestSharesTests {
         #expect(most(freshUnproven, beside: queue(), shares) == 100)
     }
 
-    @Test("in random schedules, no share is exceeded, and a request is always under way while requests wait")
+    @Test("in random schedules, no request kind exceeds its share, and while requests wait, at least one is under way")
     func randomSchedules() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(seed: seed)
@@ -217,9 +218,11 @@ struct RequestSharesTests {
     }
 }
 
-@Suite("The memory of earlier requests")
+@Suite("The memory of earlier requests to Apple")
 struct RequestMemoryTests {
-    @Test("the memory keeps a failed proof for ten minutes or until an answer, and keeps a bounded number of proofs")
+    @Test(
+        "receiptd remembers a failed proof for ten minutes or until an answer, and remembers a bounded number of proofs"
+    )
     func failedProofs() {
         var proofs = FailedProofs()
         proofs.note(1, now: 0)
@@ -231,7 +234,8 @@ struct RequestMemoryTests {
         #expect((0..<20_000).count { proofs.contains($0, now: 200) } <= FailedProofs.maximum)
     }
 
-    @Test("a request counts as slow after one second, and `nextSlow` gives the time of the next slow request")
+    @Test(
+        "a request to Apple counts as slow after 1 s, and `nextSlow` gives the time at which the next one becomes slow")
     func slow() {
         var requests = RequestsUnderWay()
         requests.began(1, now: 0)

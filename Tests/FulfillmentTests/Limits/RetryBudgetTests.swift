@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The retry budget")
 struct RetryBudgetTests {
-    @Test("while all retries fail, the budget allows ten retries a second")
+    @Test("while all retries fail, the retry budget allows ten retries a second")
     func trouble() {
         var budget = RetryBudget()
         var sent = 0
@@ -12,7 +12,7 @@ struct RetryBudgetTests {
         #expect((790...810).contains(sent))
     }
 
-    @Test("after retries succeed again, the budget allows a thousand retries within two seconds")
+    @Test("after retries succeed again, the retry budget allows a thousand retries within two seconds")
     func recovery() {
         var budget = RetryBudget()
         while budget.take(now: 0) {}
@@ -28,7 +28,7 @@ struct RetryBudgetTests {
         #expect(now < 2)
     }
 
-    @Test("while most retries succeed, the budget delays no retry")
+    @Test("while most retries succeed, the retry budget delays no retry")
     func free() {
         var budget = RetryBudget()
         for number in 0..<10_000 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("All limits of one scope")
+@Suite("All limits of an app's requests to one endpoint of Apple")
 struct ScopeLimitsTests {
     private static let fresh = RequestKind(isFresh: true, isProven: true)
 
@@ -15,7 +15,7 @@ struct ScopeLimitsTests {
         return nil
     }
 
-    @Test("while a Retry-After lasts or the circuit is open, the limits do not confirm a pass that they gave before")
+    @Test("a request that already got its pass may still not start during a Retry-After or while the circuit is open")
     func confirmed() throws {
         var limits = ScopeLimits(perSecond: 0)
         let first = Self.pass(&limits, now: 0)
@@ -33,14 +33,14 @@ struct ScopeLimitsTests {
         #expect(!isGood)
     }
 
-    @Test("the limits report a Retry-After as new only if its end is clearly later than the known end")
+    @Test("receiptd reports a Retry-After as new only if it ends clearly later than the Retry-After known before")
     func holds() {
         var limits = ScopeLimits(perSecond: 0)
         let isNews = [limits.hold(until: 10), limits.hold(until: 5), limits.hold(until: 10.1), limits.hold(until: 20)]
         #expect(isNews == [true, false, false, true])
     }
 
-    @Test("a spent budget for receiptd's own requests holds back only these requests and no submission")
+    @Test("if the budget for receiptd's own requests is spent, these requests wait, but submissions do not")
     func ownBudget() throws {
         var limits = ScopeLimits(perSecond: 5, forSubmissions: false)
         let queued = RequestKind(.queue, isFirst: true)
@@ -72,7 +72,7 @@ struct ScopeLimitsTests {
         #expect(limits.circuits.ofProven.isOpen)
     }
 
-    @Test("a withdrawn probe of a retry returns no token to the retry budget, because the probe took no token")
+    @Test("if a probe by a retry is withdrawn, the retry budget gets no token back, because the probe took none")
     func withdrawnProbe() throws {
         var limits = ScopeLimits(perSecond: 0)
         let retry = RequestKind(isFresh: false, isProven: true)
@@ -99,7 +99,8 @@ struct ScopeLimitsTests {
     }
 
     @Test(
-        "the request rate is the setting; notification history gets a tenth of the rate, and the sandbox again a tenth")
+        "the setting is the request rate; notification history gets a tenth of it, and the sandbox a tenth of each rate"
+    )
     func rates() {
         func rate(_ endpoint: AppleEndpoint, _ environment: StoreEnvironment, _ setting: Double) -> AppleRate {
             AppleScope(bundleID: "b", endpoint: endpoint.rawValue, environment: environment).rate(ofSetting: setting)

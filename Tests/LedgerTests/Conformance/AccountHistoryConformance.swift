@@ -16,7 +16,7 @@ struct AccountHistoryConformance {
     }
 
     @Test(
-        "purchases of an account's history are granted only to the owner of the receipt's purchase",
+        "the ledger grants purchases from an Apple account's history only to the owner of the receipt's purchase",
         arguments: Implementation.allCases)
     func otherPlayers(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in
@@ -41,7 +41,7 @@ struct AccountHistoryConformance {
     }
 
     @Test(
-        "purchases that Apple lists beside a receipt are granted or held only for the receipt's owner",
+        "if Apple's answer lists purchases that the receipt lacks, only the owner of the receipt's purchases gets them",
         arguments: Implementation.allCases)
     func listedLater(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in
@@ -73,7 +73,7 @@ struct AccountHistoryConformance {
     ]
 
     @Test(
-        "an account's history is granted if the receipt's purchase belongs to the player or has no owner yet",
+        "the ledger grants an Apple account's history if the receipt's purchase belongs to the player or to nobody",
         arguments: Implementation.allCases)
     func own(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in
@@ -87,7 +87,7 @@ struct AccountHistoryConformance {
     }
 
     @Test(
-        "a repeated submission gets the same history grants, even after another player became the receipt's owner",
+        "if another player becomes the receipt's owner, a repeated submission keeps its grants from the history",
         arguments: Implementation.allCases)
     func wonBefore(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in

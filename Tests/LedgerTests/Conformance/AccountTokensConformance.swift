@@ -21,7 +21,7 @@ struct AccountTokensConformance {
     }
 
     @Test(
-        "with a shared token, the first player of each Apple account is granted, and other players are held",
+        "if players share an account token, the first player of each Apple account gets grants, the others get holds",
         arguments: Implementation.allCases)
     func accounts(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in
@@ -42,7 +42,7 @@ struct AccountTokensConformance {
         }
     }
 
-    @Test("if two players use a new Apple account simultaneously, one player is granted, and the dispute is reported")
+    @Test("if two players simultaneously use one token and a new Apple account, one is granted, the dispute reported")
     func race() async throws {
         let database = try await LedgerDatabase()
         let disputes = Mutex<[DisputedToken]>([])

@@ -26,7 +26,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "when another player's hold ends without a grant, the announced purchase is granted to the token's player",
+        "if another player's hold ends without a grant, the player whom the token names gets the announced purchase",
         arguments: Implementation.allCases)
     func others(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -48,7 +48,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "an announced expired period with an unknown product is held in the grace period, and refused afterwards",
+        "if an announced period of an unknown product has expired, it is held in the grace period, refused afterwards",
         arguments: Implementation.allCases)
     func inGrace(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -73,7 +73,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "if a hold of the token's own player ends without a grant, the announced purchase is held once more",
+        "if the hold of the player whom the token names ends without a grant, the announced purchase is held again",
         arguments: Implementation.allCases)
     func own(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -96,7 +96,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "a purchase whose hold ends as cancelled, upgraded or family_shared is not delivered to the token's player",
+        "if a hold ends as cancelled, upgraded or family_shared, the token's player does not get the purchase",
         arguments: Implementation.allCases,
         [Reason.cancelled, .upgraded, .familyShared])
     func ended(implementation: Implementation, reason: Reason) async throws {
@@ -112,7 +112,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "an announced copy of another player's non-consumable is held for the token's player, and rejected on release",
+        "if Apple announces a copy of another player's non-consumable, the copy is held, and rejected on release",
         arguments: Implementation.allCases)
     func disputed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

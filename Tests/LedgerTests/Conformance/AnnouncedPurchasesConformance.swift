@@ -9,7 +9,7 @@ struct AnnouncedPurchasesConformance {
     private typealias Subject = AnnouncedSubject
 
     @Test(
-        "an announced purchase waits for a submission, and is then granted once to the token's player",
+        "if no player submits an announced purchase in time, the player whom the token names gets it, and only once",
         arguments: Implementation.allCases)
     func granted(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -30,7 +30,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "a grant or a hold ends an announced purchase's wait for a submission, and a rejection does not",
+        "an announced purchase stops waiting for a submission if one is granted or held, but not if one is rejected",
         arguments: Implementation.allCases)
     func claimed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -51,7 +51,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "an unclaimed purchase is granted once the player is known or submits, and judged again by a newer catalog",
+        "an unclaimed purchase is granted when its player is known or submits it; a newer catalog judges it again",
         arguments: Implementation.allCases)
     func unclaimed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -70,7 +70,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "an announced purchase is unclaimed for an unknown app, under policy report, or if bought before the cut-over",
+        "an announced purchase is unclaimed if its app is unknown, the policy is report, or it predates the cut-over",
         arguments: Implementation.allCases)
     func listed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -93,7 +93,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "with account_token_is: player_id, an announced purchase is granted to the player whose id is the token",
+        "if account_token_is is player_id, an announced purchase is granted to the player whose id is the token",
         arguments: Implementation.allCases)
     func tokenIsPlayer(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -140,7 +140,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "an announced purchase with an unreadable fact waits for Apple's answer, and is held if Apple gives none",
+        "if an announced purchase has unreadable data, it waits for Apple's answer, and is held if the answer lacks it",
         arguments: Implementation.allCases)
     func unreadable(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -169,7 +169,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "an announced purchase whose published grant was lost waits for Apple's answer, and a renewal does not wait",
+        "if the database lost a published grant, its announced purchase waits for Apple's answer; a renewal does not",
         arguments: Implementation.allCases)
     func published(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -212,7 +212,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "an announced purchase is isolated after three expired leases, and set aside after three deaths in isolation",
+        "an announced purchase is isolated after three expired leases, and set aside after three deaths of workers",
         arguments: Implementation.allCases)
     func suspects(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -17,7 +17,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "a renewal is granted to the subscription's owner immediately, under any catalog policy for missed purchases",
+        "if Apple announces a renewal, the subscription's owner gets it immediately, whatever the catalog's policy",
         arguments: Implementation.allCases, [AnnouncementPolicy.MissedPurchasePolicy.report, .off, .grant])
     func owned(implementation: Implementation, policy: AnnouncementPolicy.MissedPurchasePolicy) async throws {
         try await Subject.with(implementation) { subject in
@@ -40,7 +40,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "an expired renewal is refused even to the subscription's owner, and granted while the grace period lasts",
+        "an announced renewal that has expired is refused even to the subscription's owner, but not in a grace period",
         arguments: Implementation.allCases)
     func over(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -58,7 +58,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "an unclaimed renewal is granted once a submission or a delivery grants the original transaction",
+        "an unclaimed renewal is granted as soon as a submission or a delivery grants the original transaction",
         arguments: Implementation.allCases)
     func ownerComes(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -89,7 +89,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "the first period of a follow-up subscription is granted once the previous subscription has an owner",
+        "a follow-up subscription's first period is granted as soon as the previous subscription has an owner",
         arguments: Implementation.allCases)
     func following(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -105,7 +105,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "while the original is held, a renewal waits for a submission, and is then unclaimed under policy report",
+        "if the original is held, its renewal waits for a submission, and is then unclaimed under the policy report",
         arguments: Implementation.allCases)
     func heldOriginal(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -120,7 +120,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "an announced purchase in another player's subscription is held for the token's player, and granted on release",
+        "if Apple announces a purchase of another player's subscription, it is held for the player of its token",
         arguments: Implementation.allCases)
     func disputed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -161,7 +161,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "a hold of an announced purchase has the event id of a first hold, and a second player is rejected",
+        "if an announced purchase is held, the event has the id of a first hold; a second player is rejected",
         arguments: Implementation.allCases)
     func heldID(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -28,7 +28,7 @@ struct AppleBudgetConformance {
     }
 
     @Test(
-        "replicas' leases of one scope leave no gap, and no lease is given while three seconds are leased ahead",
+        "replicas' leases of the Apple budget follow without a gap; none is given once three seconds are leased ahead",
         arguments: Implementation.allCases)
     func leases(implementation: Implementation) async throws {
         let (budget, other) = try await budgets(implementation)
@@ -48,7 +48,7 @@ struct AppleBudgetConformance {
     }
 
     @Test(
-        "every replica sees a hold, a hold counts for an hour at most, and holds do not delay leases",
+        "if a replica holds back requests to Apple, every replica sees it, for an hour at most; leases are not delayed",
         arguments: Implementation.allCases)
     func holds(implementation: Implementation) async throws {
         let (budget, other) = try await budgets(implementation)

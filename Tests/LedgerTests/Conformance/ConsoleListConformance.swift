@@ -8,7 +8,7 @@ import Testing
 
 @testable import Console
 
-@Suite("Every console list: held, parked, unclaimed, subscriptions, refunds")
+@Suite("The console's lists of held, parked and unclaimed rows, subscriptions and refunds")
 struct ConsoleListConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case held
@@ -77,7 +77,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "the count equals the number of shown rows, and no more rows are shown than requested",
+        "a console list's count equals its rows, and the list shows no more rows than requested",
         arguments: Implementation.allCases)
     func counts(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -89,7 +89,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "pages of one row together show the same rows, in the same order, as the whole list",
+        "if the pages of a console list have one row each, they show all its rows in the list's order",
         arguments: Implementation.allCases)
     func pages(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -111,7 +111,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "a row has a cell for each column, an id of its own, and readable times and numbers",
+        "each row of a console list has a cell for each column, an id of its own, and readable times and numbers",
         arguments: Implementation.allCases)
     func rows(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -130,7 +130,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "a row has an id if and only if an operator can change the row, and offers only the list's changes",
+        "a console list's row has an id if and only if an operator can change it, and offers only the list's changes",
         arguments: Implementation.allCases)
     func ids(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -142,7 +142,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "the filters by reason together show every row once, and the counts equal the shown rows",
+        "the reason filters of a console list together show every row once, and their counts equal the shown rows",
         arguments: Implementation.allCases)
     func reasons(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -159,7 +159,7 @@ struct ConsoleListConformance {
         }
     }
 
-    @Test("the filter by app shows and counts only the app's rows", arguments: Implementation.allCases)
+    @Test("a console list's filter by app shows and counts only the app's rows", arguments: Implementation.allCases)
     func apps(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
             let filter = ListFilter(bundleID: Sample.bundle.text, reason: nil)
@@ -173,7 +173,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "each offered filter by player, product or id shows and counts only matching rows",
+        "a console list's filters by player, product and id show and count only matching rows",
         arguments: Implementation.allCases)
     func parts(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -204,7 +204,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "each offered filter by age shows and counts only matching rows, with ages measured at the request's time",
+        "a console list's filters by age show and count only rows that have this age at the time of the request",
         arguments: Implementation.allCases)
     func ages(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -223,7 +223,7 @@ struct ConsoleListConformance {
         }
     }
 
-    @Test("the filters offer exactly the apps and reasons that the rows have", arguments: Implementation.allCases)
+    @Test("a console list's filters offer exactly the apps and reasons of its rows", arguments: Implementation.allCases)
     func kinds(implementation: Implementation) async throws {
         try await with(implementation) { list, pool in
             let kinds = try await ListedKinds.of(list.table, in: pool)
@@ -237,7 +237,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "the list has a lower-case name for its address, a title, an explanation and a label for its reasons",
+        "a console list has a lower-case name for its address, a title, an explanation and a label for its reasons",
         arguments: Implementation.allCases)
     func names(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in

@@ -156,7 +156,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a granted period publishes the subscription's change in the same answer, and a repeated submission does not",
+        "if a period is granted, the answer publishes the subscription's change; a repeated submission publishes none",
         arguments: Implementation.allCases)
     func granted(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -174,7 +174,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a renewal submitted by another player is rejected, and the subscription's change is published for the owner",
+        "if another player submits a renewal, it is rejected, and the subscription's change is published for the owner",
         arguments: Implementation.allCases)
     func ofItsOwner(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -185,7 +185,9 @@ struct FollowedSubscriptionsConformance {
         }
     }
 
-    @Test("a due subscription is leased once, and Apple's answer is stored once", arguments: Implementation.allCases)
+    @Test(
+        "if a subscription is due, one worker leases it, and Apple's answer is stored once",
+        arguments: Implementation.allCases)
     func checked(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             _ = try await subject.grant("1000", original: "1000", at: -60, offset: 1)
@@ -212,7 +214,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a subscription is due again after a lease that ends without a result, and later after a postponement",
+        "if a worker ends a subscription's lease without a result, it is due again; after a postponement it is not",
         arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -229,7 +231,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "without the App Store Server API, a due subscription is leased with its newest receipt",
+        "if the app has no App Store Server API, a worker leases a due subscription with its newest receipt",
         arguments: Implementation.allCases)
     func receipts(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -244,7 +246,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a subscription that continues another subscription belongs to the same player",
+        "if a subscription continues another subscription, both belong to the same player",
         arguments: Implementation.allCases)
     func passedOn(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -264,7 +266,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a granted period whose decision has no subscription facts creates no subscription",
+        "if a decision has no facts about the subscription, the granted period creates no subscription",
         arguments: Implementation.allCases)
     func notFollowed(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -28,7 +28,7 @@ struct GrantedPeriodsConformance {
     }
 
     @Test(
-        "a further transaction of a granted period is already granted; a different period, product or kind is granted",
+        "the ledger rejects a second transaction of a granted period, and grants a different period, product or kind",
         arguments: Implementation.allCases)
     func submitted(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -49,7 +49,7 @@ struct GrantedPeriodsConformance {
     }
 
     @Test(
-        "a further transaction of an extended period is already granted if the receipt shows the period's new end",
+        "if a receipt shows an extended period's new end, a second transaction of the period counts as already granted",
         arguments: Implementation.allCases)
     func extended(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -62,7 +62,7 @@ struct GrantedPeriodsConformance {
     }
 
     @Test(
-        "an announced further transaction of a granted period is refused as already granted; a renewal is granted",
+        "if Apple announces a second transaction of a granted period, the worker refuses it; a renewal is granted",
         arguments: Implementation.allCases)
     func announced(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -76,7 +76,7 @@ struct GrantedPeriodsConformance {
     }
 
     @Test(
-        "a released hold of a further transaction is rejected as already granted if the period is granted",
+        "if a period is granted, a released hold of the period's second transaction is rejected as already granted",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -95,7 +95,7 @@ struct GrantedPeriodsConformance {
     }
 
     @Test(
-        "after a period's grant is revoked, a further transaction of the period is granted",
+        "if a period's grant is revoked, the ledger grants a second transaction of the period",
         arguments: Implementation.allCases)
     func revoked(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -101,7 +101,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "a second player of a held purchase is rejected without the token, or if the first player has the token",
+        "if a purchase is held, a second player is rejected without the token, or if the first player has the token",
         arguments: Implementation.allCases)
     func notDisputed(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -122,7 +122,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "the release of the first player's hold is granted, and a later release of the disputed hold is rejected",
+        "if the first player's hold ends with a grant, a later release of the disputed hold ends with a rejection",
         arguments: Implementation.allCases, periods)
     func firstWins(implementation: Implementation, charged: String?) async throws {
         try await with(implementation) { subject in
@@ -137,7 +137,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "a disputed hold that is released first is rejected, and the first player's hold is granted on release",
+        "if an operator releases a disputed hold first, it is rejected; the first player's hold is granted on release",
         arguments: Implementation.allCases, periods)
     func heldByFirst(implementation: Implementation, charged: String?) async throws {
         try await with(implementation) { subject in
@@ -154,7 +154,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "once the first player's hold is rejected, the release of the disputed hold is granted",
+        "if the first player's hold is rejected, the disputed hold ends with a grant when an operator releases it",
         arguments: Implementation.allCases, periods)
     func secondWins(implementation: Implementation, charged: String?) async throws {
         try await with(implementation) { subject in
@@ -172,7 +172,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "two released holds of one purchase, settled concurrently, end with one grant and one rejection",
+        "if two released holds of one purchase are settled concurrently, one ends with a grant, one with a rejection",
         arguments: Implementation.allCases)
     func atOnce(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -197,7 +197,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "if a purchase with two holds is cancelled, the releases of both holds end with a rejection",
+        "if Apple cancelled a purchase with two holds, both holds end with a rejection when an operator releases them",
         arguments: Implementation.allCases)
     func refunded(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -211,7 +211,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "after the first player's hold is rejected, a third player gets a hold beside the disputed hold",
+        "if the first player's hold is rejected, a third player gets a hold beside the second player's disputed hold",
         arguments: Implementation.allCases)
     func disputeFirst(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -68,7 +68,9 @@ struct HeldPurchasesConformance {
             hold, verdict: .each([judged]), environment: .production, decidedAt: Sample.noon, catalogVersion: 1)
     }
 
-    @Test("a released hold is leased once and settled with one grant", arguments: Implementation.allCases)
+    @Test(
+        "if an operator releases a hold, one worker leases it and settles it with one grant",
+        arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.hold("1000")
@@ -88,7 +90,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "a hold that stays held is leased once for each newer catalog",
+        "if a purchase stays held, a worker leases the hold once for each newer catalog",
         arguments: Implementation.allCases)
     func outdated(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -103,7 +105,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "a rescheduled hold is due with one more try, and a hold whose lease ends without a result is unchanged",
+        "a worker that reschedules a hold adds one try; if its lease ends without a result, the hold is unchanged",
         arguments: Implementation.allCases)
     func noVerdict(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -120,7 +122,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "a lease that has expired, or that an operator's release ended, settles nothing",
+        "if a hold's lease has expired or an operator released the hold, the earlier worker settles nothing",
         arguments: Implementation.allCases)
     func leases(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -157,7 +159,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "a hold is isolated after three expired leases, and left to an operator after three deaths in isolation",
+        "a hold is isolated after three expired leases, and left to an operator after three worker deaths in isolation",
         arguments: Implementation.allCases)
     func suspects(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -201,7 +203,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "a hold whose leases end without a result or with a further try is not suspected",
+        "if workers end the leases of a hold or postpone the hold, it is not suspected of killing workers",
         arguments: Implementation.allCases)
     func unsuspected(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-@Suite("Stores of notification history places in memory and in PostgreSQL")
+@Suite("Stores, in memory and in PostgreSQL, of places in Apple's notification history")
 struct HistoryPlacesConformance {
     private struct Subject {
         let places: any HistoryPlaces
@@ -39,7 +39,7 @@ struct HistoryPlacesConformance {
     }
 
     @Test(
-        "one replica at a time leases a history's place, and only the current lease can move the place forward",
+        "one replica at a time leases a place in Apple's notification history, and only this lease can move it forward",
         arguments: Implementation.allCases)
     func leased(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -67,7 +67,7 @@ struct HistoryPlacesConformance {
     }
 
     @Test(
-        "after a worker's death or stop, the next replica continues the unfinished page, until the window ends",
+        "if a worker dies or stops, the next replica continues at the saved page of Apple's notification history",
         arguments: Implementation.allCases)
     func goesOn(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests a database that was restored to a backup from before the last event about a subscription. Only the game has
 /// the lost state.
-@Suite("Subscription ledgers in memory and in PostgreSQL that lost a published state")
+@Suite("Subscription ledgers, in memory and in PostgreSQL, that lost a published state")
 struct LostSubscriptionsConformance {
     private typealias Subject = FollowedSubscriptionsConformance.Subject
 
@@ -44,7 +44,9 @@ struct LostSubscriptionsConformance {
         }
     }
 
-    @Test("a subscription with all published revisions is not due", arguments: Implementation.allCases)
+    @Test(
+        "if the ledger has all published revisions of a subscription, the subscription is not due",
+        arguments: Implementation.allCases)
     func complete(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in
             let due = try await makeDue(1)
@@ -54,7 +56,7 @@ struct LostSubscriptionsConformance {
     }
 
     @Test(
-        "Apple's next answer is published once, above the lost revision, even if the answer changes nothing",
+        "if a subscription's revision was lost, Apple's next answer, even without a change, is published once above it",
         arguments: Implementation.allCases)
     func toldAnew(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in
@@ -71,7 +73,7 @@ struct LostSubscriptionsConformance {
     }
 
     @Test(
-        "an answer from Apple without facts publishes the known state once, above the lost revision",
+        "if Apple's answer lacks the subscription, the ledger publishes the known state once, above the lost revision",
         arguments: Implementation.allCases)
     func nothingToTell(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in
@@ -86,7 +88,7 @@ struct LostSubscriptionsConformance {
     }
 
     @Test(
-        "a submission that confirms the state publishes the state above the lost revision, and no check is due",
+        "if a submission confirms a subscription's state, the ledger publishes the state above the lost revision",
         arguments: Implementation.allCases)
     func confirmed(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in
@@ -102,7 +104,7 @@ struct LostSubscriptionsConformance {
     }
 
     @Test(
-        "a renewal submitted before Apple's next answer is published above the lost revision, and no check is due",
+        "if a player submits a renewal before the check, it is published above the lost revision, and no check is due",
         arguments: Implementation.allCases)
     func changed(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in

@@ -42,7 +42,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "a submission that skips a period makes the subscription due until Apple's history is read to its end",
+        "if a submission skips a period, workers check the subscription until one reads Apple's history to its end",
         arguments: Implementation.allCases)
     func jumped(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -66,7 +66,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "after a history is read in part, the subscription is due immediately, and the next check reads on",
+        "if a worker reads Apple's history in part, the subscription is due immediately, and the next check reads on",
         arguments: Implementation.allCases)
     func longHistory(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -81,7 +81,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "if a period is granted while Apple's history is being read, the history is read again",
+        "if a period is granted while a worker reads the subscription's history, the history has to be read again",
         arguments: Implementation.allCases)
     func toldMeanwhile(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -116,7 +116,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "the history is searched for a period without a grant, even if the ledger has a later period",
+        "the worker searches Apple's history for a period without a grant, even if a later period is granted",
         arguments: Implementation.allCases)
     func notBrought(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -140,7 +140,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "the history is searched for periods between the first grant and a period that Apple reported earlier",
+        "the worker searches Apple's history from the first grant to a later period that Apple had reported before",
         arguments: Implementation.allCases)
     func toldBeforeOwner(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -162,7 +162,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "if Apple reports a renewal in time, but no history, the history still has to be read",
+        "if a check gets a renewal's state but no history from Apple, the worker still has to read the history",
         arguments: Implementation.allCases)
     func punctualUnread(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -177,7 +177,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "if the history request fails, a subscription that ended long ago is due again after the failure's delay",
+        "if the request for Apple's history fails, a long expired subscription is due again after the failure's delay",
         arguments: Implementation.allCases)
     func historyFailed(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in

@@ -71,7 +71,7 @@ struct NoticeLedgerConformance {
     }
 
     @Test(
-        "a new refund notice that is dated before a reversal revokes only if the ledger knew the reversed refund",
+        "if a new notice dates a refund before a reversal, it revokes only if the ledger knew the reversed refund",
         arguments: Implementation.allCases)
     func refundedAgain(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -91,7 +91,7 @@ struct NoticeLedgerConformance {
     }
 
     @Test(
-        "the later reversal reinstates a grant that was refunded in two parts, whatever the order of arrival",
+        "if a grant is refunded in two parts, the later reversal reinstates it, whichever reversal arrives first",
         arguments: Implementation.allCases)
     func partsReversedLate(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -123,7 +123,7 @@ struct NoticeLedgerConformance {
     }
 
     @Test(
-        "units of a partial refund in the proof are revoked with the grant, unless Apple has reversed the refund",
+        "if a proof shows a partial refund, the grant's refunded units are revoked, unless Apple reversed the refund",
         arguments: Implementation.allCases)
     func shownPartReversed(implementation: Implementation) async throws {
         try await with(implementation) { subject in

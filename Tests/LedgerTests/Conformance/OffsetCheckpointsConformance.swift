@@ -21,7 +21,9 @@ struct OffsetCheckpointsConformance {
         offsets.mapValues { CheckpointWrite(expected: nil, new: row($0)) }
     }
 
-    @Test("a checkpoint is written only if the row holds the expected checkpoint", arguments: Implementation.allCases)
+    @Test(
+        "a store writes an offset checkpoint only if the writer expected the stored checkpoint",
+        arguments: Implementation.allCases)
     func compareAndSet(implementation: Implementation) async throws {
         let checkpoints = try await checkpoints(implementation)
         let before = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2])
@@ -42,7 +44,9 @@ struct OffsetCheckpointsConformance {
         #expect(try await checkpoints.read(topic: Sample.topic, partitions: [1]).checkpoints.keys.sorted() == [1])
     }
 
-    @Test("a checkpoint for decisions of another database history is not written", arguments: Implementation.allCases)
+    @Test(
+        "a store does not write an offset checkpoint for decisions of another database history",
+        arguments: Implementation.allCases)
     func otherHistory(implementation: Implementation) async throws {
         let checkpoints = try await checkpoints(implementation)
         let history = try await checkpoints.read(topic: Sample.topic, partitions: [0]).history
@@ -52,7 +56,7 @@ struct OffsetCheckpointsConformance {
     }
 
     @Test(
-        "departures are counted only for partitions with a checkpoint, and later writes keep the counts",
+        "the store counts departed owners only for partitions with a checkpoint, and later writes keep the counts",
         arguments: Implementation.allCases)
     func departures(implementation: Implementation) async throws {
         let checkpoints = try await checkpoints(implementation)
@@ -67,7 +71,7 @@ struct OffsetCheckpointsConformance {
     }
 
     @Test(
-        "the offset up to which records are decided again is stored for each partition, and never lowered",
+        "the store keeps, by partition, the offset below which workers decide records again, and never lowers it",
         arguments: Implementation.allCases)
     func decidedAgain(implementation: Implementation) async throws {
         let checkpoints = try await checkpoints(implementation)
@@ -83,7 +87,7 @@ struct OffsetCheckpointsConformance {
     }
 
     @Test(
-        "several losses count as one loss from the earliest time, until the claims of the latest loss are entered",
+        "if a database loses data twice, one loss from the earlier time counts until the claims of both are entered",
         arguments: Implementation.allCases)
     func lostClaims(implementation: Implementation) async throws {
         let checkpoints = try await checkpoints(implementation)

@@ -87,7 +87,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a refund request with a second id of a period finds the player of the period's grant or hold",
+        "if a refund request names a period's second transaction id, it finds the player of the period's grant or hold",
         arguments: Implementation.allCases, [JudgedPurchase.Verdict.grant(payload: nil), .hold(.retiredProduct)])
     func otherID(implementation: Implementation, verdict: JudgedPurchase.Verdict) async throws {
         try await with(implementation) { subject in
@@ -142,7 +142,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a refund request that precedes the transaction is published and leased once the transaction is granted",
+        "if a refund request precedes the grant, it is published and leased as soon as the transaction is granted",
         arguments: Implementation.allCases)
     func early(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -166,7 +166,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a refund request for an unknown transaction is leased after Apple's deadline, and ends as not in the ledger",
+        "if no player submits a refund request's transaction before Apple's deadline, it ends as not in the ledger",
         arguments: Implementation.allCases)
     func never(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -185,7 +185,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a leased refund request states whether the transaction is granted, acknowledged, undelivered or revoked",
+        "a leased refund request says whether the transaction is granted, published to Kafka, undelivered or revoked",
         arguments: Implementation.allCases)
     func delivery(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -224,7 +224,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "a refund request waits for the game's report, and uses the latest report, even from before the request",
+        "a refund request waits for the game's report, and takes the latest one, even from before the request",
         arguments: Implementation.allCases)
     func reported(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -271,7 +271,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "an ended refund request reopens only if the player consents later, and an outdated lease ends no request",
+        "an ended refund request is leased again only if the player consents later; an outdated lease ends no request",
         arguments: Implementation.allCases)
     func ended(implementation: Implementation) async throws {
         try await with(implementation) { subject in

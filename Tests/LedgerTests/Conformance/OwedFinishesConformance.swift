@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-@Suite("Stores of deliveries to report to Apple, in memory and in PostgreSQL")
+@Suite("Stores, in memory and in PostgreSQL, of deliveries to report to Apple")
 struct OwedFinishesConformance {
     struct Subject {
         let ledger: any PurchaseLedger
@@ -61,7 +61,7 @@ struct OwedFinishesConformance {
     }
 
     @Test(
-        "after Kafka acknowledges the grant event, the grant is due once for a report to Apple",
+        "after Kafka acknowledges a grant's event, a worker leases the grant once to report the delivery to Apple",
         arguments: Implementation.allCases)
     func once(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -85,7 +85,7 @@ struct OwedFinishesConformance {
     }
 
     @Test(
-        "when a later submission finds an earlier grant, the earlier grant is due for a report to Apple",
+        "if a submission is rejected as already granted, its transaction becomes due for a delivery report to Apple",
         arguments: Implementation.allCases)
     func alreadyGranted(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -141,7 +141,7 @@ struct OwedFinishesConformance {
     }
 
     @Test(
-        "a released report is due immediately, an outdated lease ends no report, and after 8 days a report is late",
+        "if a lease is released, the delivery report to Apple is due immediately; after 8 days the report is late",
         arguments: Implementation.allCases)
     func leases(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -56,7 +56,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "a parked submission is leased unchanged, and only once it is due",
+        "a worker leases a parked submission unchanged, and not before it is due",
         arguments: Implementation.allCases)
     func comesBack(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -74,7 +74,7 @@ struct ParkedSubmissionsConformance {
         }
     }
 
-    @Test("a record that is parked a second time keeps its first due time", arguments: Implementation.allCases)
+    @Test("if a record is parked a second time, it keeps its first due time", arguments: Implementation.allCases)
     func once(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.store.park(submission(1, dueAfter: 3_600))
@@ -84,7 +84,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "parked submissions with the proof of a due submission are leased with it, and marked as not due",
+        "if parked submissions share a proof and one is due, a worker leases all of them, and sees which are not due",
         arguments: Implementation.allCases)
     func alike(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -98,7 +98,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "a rescheduled row is leased with its new reason, a released row unchanged, and a deleted row not at all",
+        "a rescheduled parked submission is leased with its new reason, a released one unchanged, a deleted one never",
         arguments: Implementation.allCases)
     func endings(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -122,7 +122,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "an expired lease goes to another worker, and the earlier worker's calls change nothing",
+        "if a parked submission's lease expires, another worker leases it; the earlier worker's calls change nothing",
         arguments: Implementation.allCases)
     func leases(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -157,7 +157,7 @@ struct ParkedSubmissionsConformance {
     private let lowest = NameBasedUUID(high: 0, low: 0)
 
     @Test(
-        "submissions parked for apple_trouble, and no others, are made due in portions, for one app or for all apps",
+        "the worker makes only submissions parked for apple_trouble due, in portions, for one app or for all apps",
         arguments: Implementation.allCases)
     func woken(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -178,7 +178,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "a parked submission is isolated after three expired leases, and set aside after three deaths in isolation",
+        "a parked submission is isolated after three expired leases, and set aside after three deaths of workers",
         arguments: Implementation.allCases)
     func suspects(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -226,7 +226,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "a submission parked for crashes is no longer suspected once its last try ends",
+        "if the last try of a submission parked for crashes does not crash, the submission is no longer suspected",
         arguments: Implementation.allCases)
     func lastTryEnds(implementation: Implementation) async throws {
         try await with(implementation) { subject in

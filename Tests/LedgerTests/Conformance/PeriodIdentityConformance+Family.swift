@@ -5,7 +5,7 @@ import Testing
 
 extension PeriodIdentityConformance {
     @Test(
-        "a family member's loss of a shared period leaves the buyer's grant in force, before and after the grant",
+        "if a family member loses a shared period, before or after the buyer's grant, the buyer's grant stays in force",
         arguments: Implementation.allCases)
     func familyMember(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -84,7 +84,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "two ids of one period in a submission are granted once, and a redelivery has the same outcome",
+        "if a submission has two transaction ids of one period, the period is granted once, also after a redelivery",
         arguments: Implementation.allCases)
     func together(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -98,7 +98,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "without Apple's charge id, product and times identify a period of the same or the continued subscription",
+        "if Apple gives no charge id, a period's product and times identify it in a subscription and its successor",
         arguments: Implementation.allCases)
     func byTimes(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -122,7 +122,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "a different charge, app or environment makes a different period, and consumables have no period",
+        "transactions with a different charge, app or environment are different periods; consumables have no period",
         arguments: Implementation.allCases)
     func others(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -154,7 +154,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "a second id of a granted period is held as ownership_disputed for a player who has the second id's token",
+        "if another player submits a granted period's second id with its token, it is held as ownership_disputed",
         arguments: Implementation.allCases)
     func disputed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -170,7 +170,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "a refund under a second id of a period revokes the grant, and the reversal reinstates the grant",
+        "if Apple refunds a period under a second id, the period's grant is revoked; the reversal reinstates the grant",
         arguments: Implementation.allCases)
     func refunded(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -193,7 +193,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "after a refund under a second id, no player is granted the period before Apple reverses the refund",
+        "if Apple refunds a period under a second id, no player is granted the period before Apple's reversal",
         arguments: Implementation.allCases)
     func refundedBefore(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -210,7 +210,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "in PostgreSQL, a revocation that Apple's answer shows under a second id revokes the period's grant",
+        "in PostgreSQL, if Apple's answer shows a revocation under a second id, the period's grant is revoked",
         arguments: Implementation.allCases)
     func shown(implementation: Implementation) async throws {
         guard implementation == .postgres else { return }
@@ -226,7 +226,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "a hold claims the period under every id, a rejection frees the period, and a release is granted once",
+        "a hold claims its period under every transaction id; a rejection frees the period for another player",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -265,7 +265,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "an announced purchase is refused as already granted if the period is granted under a different id",
+        "if a period is granted under a different id, the announced purchase is refused as already granted",
         arguments: Implementation.allCases)
     func announced(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -23,7 +23,7 @@ struct PeriodOwnersConformance {
     }
 
     @Test(
-        "two subscriptions that share a period in Apple's answer are granted only to the player who owns one of them",
+        "if two subscriptions share a period in Apple's answer, only the player who owns one of them gets periods",
         arguments: Implementation.allCases)
     func inOneAnswer(implementation: Implementation) async throws {
         try await AnnouncedSubject.with(implementation) { subject in
@@ -44,7 +44,7 @@ struct PeriodOwnersConformance {
     }
 
     @Test(
-        "a hold does not make the player the owner of a subscription that shares a period with the held subscription",
+        "if a held subscription shares a period with a second one, its player does not become the second's owner",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         try await AnnouncedSubject.with(implementation) { subject in

@@ -21,7 +21,7 @@ struct PlayerAccountsConformance {
     }
 
     @Test(
-        "a submission with another player's token is a binding mismatch, however the app uses account tokens",
+        "the ledger rejects another player's token as binding_mismatch, whatever the app's policy for account tokens",
         arguments: Implementation.allCases, [AccountTokenUse.none, .signals, .holds])
     func binding(implementation: Implementation, use: AccountTokenUse) async throws {
         try await Subject.with(implementation) { subject in
@@ -41,7 +41,7 @@ struct PlayerAccountsConformance {
     }
 
     @Test(
-        "a token's newest record counts, an older record changes nothing, a record without a player deletes the token",
+        "a token's newest player-accounts record counts, and a newest record without a player deletes the token",
         arguments: Implementation.allCases)
     func order(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -64,7 +64,7 @@ struct PlayerAccountsConformance {
     }
 
     @Test(
-        "a token belongs to the player of its latest record, even if another partition's earlier record is read later",
+        "a token belongs to the player of its latest record, even if another partition's older record is read later",
         arguments: Implementation.allCases)
     func partitions(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -46,7 +46,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a purchase that was published as granted belongs to the published player, whichever player submits first",
+        "if a published grant was lost, the purchase belongs to the published player, whoever submits it first",
         arguments: Implementation.allCases,
         [ProductKind.consumable, .nonConsumable, .autoRenewableSubscription])
     func owners(implementation: Implementation, kind: ProductKind) async throws {
@@ -54,7 +54,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a published revision of a grant is counted as lacking if the ledger does not have it",
+        "the ledger counts the published revisions of grants that it lacks",
         arguments: Implementation.allCases)
     func lacking(implementation: Implementation) async throws {
         try await with(implementation) { ledger, claims in
@@ -70,7 +70,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a published revision of a subscription is counted as lacking if the ledger does not have it",
+        "the ledger counts the published revisions of subscriptions that it lacks",
         arguments: Implementation.allCases)
     func lackingSubscription(implementation: Implementation) async throws {
         try await with(implementation) { ledger, claims in
@@ -116,14 +116,14 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a lost published period is granted again to the published player, and only under the published original",
+        "if a period's published grant was lost, only the published player gets it, under the published original",
         arguments: Implementation.allCases)
     func periods(implementation: Implementation) async throws {
         try await with(implementation) { try await checkPeriod($0, $1) }
     }
 
     @Test(
-        "a subscription that shares a lost published period belongs to the published player",
+        "if a subscription shares a period whose published grant was lost, it belongs to the published player",
         arguments: Implementation.allCases, [true, false])
     func sharedPeriods(implementation: Implementation, isShown: Bool) async throws {
         func judged(_ id: String, under original: String, charged: String) -> JudgedPurchase {
@@ -168,7 +168,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a restored copy that was published as granted is granted again beside the original",
+        "if the published grants of an original and its restored copy were lost, both are granted again",
         arguments: Implementation.allCases)
     func copies(implementation: Implementation) async throws {
         try await with(implementation) { try await checkCopies($0, $1) }
@@ -194,7 +194,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a purchase that was published as granted and later held is granted again, and the hold ends",
+        "if a purchase whose published grant was lost is held, a later decision grants it again, and the hold ends",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         switch implementation {
@@ -212,7 +212,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "an announced purchase published as granted goes to the published player, whatever player the token names",
+        "if an announced purchase was published as granted, the published player gets it, whomever the token names",
         arguments: Implementation.allCases)
     func announced(implementation: Implementation) async throws {
         try await AnnouncedSubject.with(implementation) { subject in
@@ -226,7 +226,8 @@ struct PublishedClaimsConformance {
         }
     }
 
-    @Test("a purchase published as granted is granted again, even if the token now names a different player")
+    @Test(
+        "if a published grant was lost, the purchase is granted again, even if its token now names a different player")
     func toldTokens() {
         let token = "1a2b3c4d-0000-4000-8000-000000000001"
         var purchase = Sample.purchase("1000")

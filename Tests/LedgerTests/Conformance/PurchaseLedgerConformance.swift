@@ -24,9 +24,7 @@ struct PurchaseLedgerConformance {
         }
     }
 
-    @Test(
-        "a purchase is granted once; later submissions find it already granted, or owned by another player",
-        arguments: Kind.allCases)
+    @Test("a purchase is granted only once, to the player who submits it first", arguments: Kind.allCases)
     func grantsOnce(kind: Kind) async throws {
         try await with(kind) { ledger in
             let purchase = Sample.judged(Sample.purchase("1000"))
@@ -63,7 +61,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a proven receipt with unknown bytes is recalled if all purchases are granted, or held without dispute",
+        "the ledger recalls a new proven receipt as known if all its purchases are granted, or held without dispute",
         arguments: Kind.allCases)
     func recallsPurchases(kind: Kind) async throws {
         try await with(kind) { ledger in
@@ -88,7 +86,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a receipt with a token is recalled by the purchases only if all purchases belong to the player",
+        "if a submission has a token, the ledger recalls its receipt only if all purchases belong to the player",
         arguments: Kind.allCases)
     func recallsOwnPurchases(kind: Kind) async throws {
         try await with(kind) { ledger in
@@ -110,7 +108,9 @@ struct PurchaseLedgerConformance {
         }
     }
 
-    @Test("a submission that is repeated in a new record gets its granted events unchanged", arguments: Kind.allCases)
+    @Test(
+        "if a game server repeats a submission in a new record, the granted events are the same as before",
+        arguments: Kind.allCases)
     func reissues(kind: Kind) async throws {
         try await with(kind) { ledger in
             let purchase = Sample.judged(Sample.purchase("1000"))
@@ -127,7 +127,8 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a submission's grants stay granted if Apple later refuses the whole submission", arguments: Kind.allCases)
+        "if Apple later refuses a submission that was granted, a repetition still gets the granted events",
+        arguments: Kind.allCases)
     func grantedBefore(kind: Kind) async throws {
         try await with(kind) { ledger in
             let periods = ["1001", "1000"].map {
@@ -155,7 +156,7 @@ struct PurchaseLedgerConformance {
         }
     }
 
-    @Test("a purchase that one batch both grants and refuses stays granted", arguments: Kind.allCases)
+    @Test("if one batch grants and refuses the same submission, its purchase stays granted", arguments: Kind.allCases)
     func grantedInOneBatch(kind: Kind) async throws {
         try await with(kind) { ledger in
             let decisions = (0..<20).map { number in
@@ -174,7 +175,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a follow-up subscription is granted only to the previous owner, or to any player if there is no owner",
+        "a follow-up subscription is granted only to the previous one's owner, or to anyone if that has none",
         arguments: Kind.allCases)
     func goesOn(kind: Kind) async throws {
         try await with(kind) { ledger in
@@ -195,7 +196,9 @@ struct PurchaseLedgerConformance {
         }
     }
 
-    @Test("a non-consumable restored under a new id is granted to nobody a second time", arguments: Kind.allCases)
+    @Test(
+        "if a granted non-consumable is restored under a new id, the ledger grants it to nobody a second time",
+        arguments: Kind.allCases)
     func nonConsumable(kind: Kind) async throws {
         try await with(kind) { ledger in
             let first = Sample.judged(Sample.purchase("1000"), .nonConsumable)
@@ -209,7 +212,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a restored copy is rejected even if its original was granted as a consumable or without a kind",
+        "if an original was granted, even as a consumable or without a kind, its restored copy is rejected",
         arguments: Kind.allCases, [ProductKind.consumable, nil])
     func mistakenKind(kind: Kind, granted: ProductKind?) async throws {
         try await with(kind) { ledger in
@@ -225,7 +228,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "an original is rejected if its restored copy was granted, even as a consumable or without a kind",
+        "if a restored copy was granted, its original is rejected, even as a consumable or without a kind",
         arguments: Kind.allCases, [ProductKind.consumable, nil])
     func mistakenKindOfOriginal(kind: Kind, mistaken: ProductKind?) async throws {
         try await with(kind) { ledger in
@@ -253,7 +256,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a held purchase stays held for its player, and is owned_by_other_player for every other player",
+        "if a held purchase is submitted again, its player gets the hold, another player owned_by_other_player",
         arguments: Kind.allCases)
     func holds(kind: Kind) async throws {
         try await with(kind) { ledger in
@@ -269,7 +272,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a remembered proof is recalled for any player, but only if the ledger has all of the proof's purchases",
+        "the ledger recalls a stored proof for any player, but only if it has all purchases of the proof",
         arguments: Kind.allCases)
     func recallsProofs(kind: Kind) async throws {
         try await with(kind) { ledger in

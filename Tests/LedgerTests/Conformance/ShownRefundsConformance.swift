@@ -22,7 +22,7 @@ struct ShownRefundsConformance {
     }
 
     @Test(
-        "a full refund refuses an announced purchase, a partial refund revokes a part, an older refund does nothing",
+        "if a submission shows a full refund of an announced purchase, it is refused; a partial refund revokes units",
         arguments: Implementation.allCases)
     func shown(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -45,7 +45,7 @@ struct ShownRefundsConformance {
     }
 
     @Test(
-        "a held announced purchase gets the shown refund as evidence, and an earlier lease of the hold settles nothing",
+        "if a submission shows the refund of a held announced purchase, an earlier lease of the hold settles nothing",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -78,7 +78,7 @@ struct ShownRefundsConformance {
     }
 
     @Test(
-        "a delivery that began before the refund delivers nothing, and then Apple's answer decides",
+        "if a refund is shown while an announced purchase is delivered, nothing is granted until Apple answers",
         arguments: Implementation.allCases)
     func leased(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -40,7 +40,7 @@ struct SubscriptionOwnersConformance {
     }
 
     @Test(
-        "a held period creates no subscription; the release creates one with the renewal state that Apple gave",
+        "a held period creates no subscription; a grant on release creates it, with the renewal state that Apple gave",
         arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -52,7 +52,7 @@ struct SubscriptionOwnersConformance {
     }
 
     @Test(
-        "a rejected hold leaves no subscription, and the next player's granted period creates the subscription",
+        "if a period's hold is rejected, only the next player's granted period creates the subscription",
         arguments: Implementation.allCases)
     func refused(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -67,7 +67,7 @@ struct SubscriptionOwnersConformance {
     }
 
     @Test(
-        "a subscription that continues a held subscription has no owner until a player gets a grant",
+        "if a subscription continues a held subscription, it has no owner until a player is granted one of its periods",
         arguments: Implementation.allCases)
     func notPassedOn(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in

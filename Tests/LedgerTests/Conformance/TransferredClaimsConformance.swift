@@ -39,7 +39,7 @@ struct TransferredClaimsConformance {
     }
 
     @Test(
-        "periods that Apple announces again go to the players of their published grants",
+        "if Apple announces lost periods again, each period goes to the player of its published grant",
         arguments: Implementation.allCases)
     func announced(implementation: Implementation) async throws {
         try await with(implementation) { subject, renewals in
@@ -65,7 +65,7 @@ struct TransferredClaimsConformance {
     }
 
     @Test(
-        "periods that players submit again go to the players of their published grants",
+        "if players submit lost periods again, each period goes to the player of its published grant",
         arguments: Implementation.allCases)
     func submitted(implementation: Implementation) async throws {
         try await with(implementation) { subject, renewals in
@@ -80,7 +80,7 @@ struct TransferredClaimsConformance {
     }
 
     @Test(
-        "a claim from before the fall-back stays if the ledger has the published grant",
+        "if the ledger still has a published grant, the published player does not replace the subscription's owner",
         arguments: Implementation.allCases)
     func known(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

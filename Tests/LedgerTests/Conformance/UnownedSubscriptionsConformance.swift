@@ -7,7 +7,7 @@ import Testing
 /// Tests the facts that Apple gives about a subscription before the subscription has an owner.
 extension FollowedSubscriptionsConformance {
     @Test(
-        "a subscription's first revision has the newest renewal state that Apple gave before there was an owner",
+        "if Apple gave renewal states before a subscription had an owner, the first revision has the newest one",
         arguments: Implementation.allCases)
     func renewalBeforeOwner(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -27,7 +27,7 @@ extension FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a subscription that Apple reported as expired before the first owner begins as expired, and no check is due",
+        "if Apple reported a subscription as expired before it had an owner, it starts expired, and no check is due",
         arguments: Implementation.allCases)
     func endBeforeOwner(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -53,7 +53,7 @@ extension FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a grace period that Apple gave while the catalog lacked the app is in the first revision after a grant",
+        "if Apple gave a grace period while the catalog lacked the app, the subscription's first revision has it",
         arguments: Implementation.allCases)
     func graceBeforeApp(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -72,7 +72,7 @@ extension FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a state that Apple gave while the catalog lacked the app enters the subscription's row at the next check",
+        "if Apple gave a state while the catalog lacked the app, the subscription gets this state at the next check",
         arguments: Implementation.allCases)
     func stateBesideRow(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -102,7 +102,7 @@ extension FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "Apple's newer answer replaces a fact that Apple gave while the catalog lacked the app, in one event",
+        "a state that Apple gave while the catalog lacked the app and Apple's newer answer are published as one event",
         arguments: Implementation.allCases)
     func newerThanKept(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -57,7 +57,7 @@ struct UnpublishedEventsConformance {
         }
     }
 
-    @Test("a partition's unpublished events are read in order and unchanged", arguments: Kind.allCases)
+    @Test("the outbox returns a partition's unpublished events in order and unchanged", arguments: Kind.allCases)
     func partition(kind: Kind) async throws {
         try await with(kind) { subject in
             let events = try await subject.grant(0..<5)
@@ -70,7 +70,7 @@ struct UnpublishedEventsConformance {
         }
     }
 
-    @Test("fresh events are not orphans", arguments: Kind.allCases)
+    @Test("no replica leases fresh unpublished events as orphans", arguments: Kind.allCases)
     func fresh(kind: Kind) async throws {
         try await with(kind) { subject in
             _ = try await subject.grant(0..<5)
@@ -78,7 +78,7 @@ struct UnpublishedEventsConformance {
         }
     }
 
-    @Test("old events are orphans, and one replica leases each orphan", arguments: Kind.allCases)
+    @Test("unpublished events that are old are leased as orphans, each by one replica", arguments: Kind.allCases)
     func orphans(kind: Kind) async throws {
         try await with(kind) { subject in
             let events = try await subject.grant(0..<5)
@@ -108,7 +108,7 @@ struct UnpublishedEventsConformance {
     }
 
     @Test(
-        "the stored highest offset covers all decided offsets, and is nil for a partition without decisions",
+        "a partition's stored highest offset covers all decided offsets, and is nil before the first decision",
         arguments: Kind.allCases)
     func highest(kind: Kind) async throws {
         try await with(kind) { subject in

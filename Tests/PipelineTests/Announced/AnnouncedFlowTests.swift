@@ -9,7 +9,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Announced purchases and players' accounts", OnePipeline())
+@Suite("Unclaimed announced purchases, and the records that name a token's player", OnePipeline())
 struct AnnouncedFlowTests {
     private static let boughtAt = Timestamp(milliseconds: 1_795_167_000_000)
     private static let token = "1a2b3c4d-0000-4000-8000-000000000001"
@@ -32,7 +32,7 @@ struct AnnouncedFlowTests {
     }
 
     @Test(
-        "once the game names the player of a token, the worker grants and publishes the token's unclaimed purchase",
+        "once the game names an account token's player, the worker grants the player the token's unclaimed purchase",
         .timeLimit(.minutes(2)))
     func granted() async throws {
         let bench = try PipelineBench()
@@ -98,7 +98,7 @@ struct AnnouncedFlowTests {
     }
 
     @Test(
-        "a signed account record sets a token's player, and an unsigned or malformed record becomes a dead letter",
+        "a signed account record sets an account token's player; an unsigned or malformed record becomes a dead letter",
         .timeLimit(.minutes(2)))
     func accounts() async throws {
         let cluster = try MockCluster(topics: [Accounts.topic: 1, Sample.outcomes: 1, Sample.deadLetters: 1])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("The loop of announced purchases")
+@Suite("The loop that delivers announced purchases")
 struct AnnouncedLoopTests {
     /// A store that grants no purchase, and records the loop's deliveries and its withdrawals of accusations.
     private final class Store: AnnouncedPurchases {
@@ -114,7 +114,8 @@ struct AnnouncedLoopTests {
     }
 
     @Test(
-        "the loop delivers a suspect alone, after the due purchases, and does not deliver a purchase with three deaths")
+        "the loop delivers a suspect announced purchase alone, and never delivers a purchase that three workers died of"
+    )
     func suspects() async throws {
         var content = Store.Content()
         content.due = [try leased("1"), try leased("2")]
@@ -132,7 +133,8 @@ struct AnnouncedLoopTests {
             metrics.contains(#"receiptd_announced_total{source="history",outcome="unclaimed",reason="crashed"} 1"#))
     }
 
-    @Test("for a purchase with unreadable fields the loop asks Apple, and delivers the purchase that Apple returns")
+    @Test(
+        "if an announced purchase has unreadable fields, the loop asks Apple, and delivers the purchase Apple returns")
     func askedByName() async throws {
         var content = Store.Content()
         content.due = [
@@ -169,7 +171,7 @@ struct AnnouncedLoopTests {
         return bench
     }
 
-    @Test("if another submission shows a refund, the loop asks Apple about the purchase, and Apple's answer decides")
+    @Test("if a submission shows an announced purchase's refund, the loop asks Apple, and decides by Apple's answer")
     func shownRefunds() async throws {
         let ledger = InMemoryLedger()
         let bench = try Self.grantingBench(ledger)
@@ -200,7 +202,8 @@ struct AnnouncedLoopTests {
         #expect(metrics.contains(#"receiptd_announced_total{source="history",outcome="refused",reason="cancelled"} 1"#))
     }
 
-    @Test("if the database lost a published grant, the loop asks Apple, and refuses a purchase that was refunded since")
+    @Test(
+        "if the database lost an announced purchase's grant, the loop asks Apple, and refuses the purchase if refunded")
     func lostGrant() async throws {
         let ledger = InMemoryLedger()
         let bench = try Self.grantingBench(ledger)
@@ -221,7 +224,8 @@ struct AnnouncedLoopTests {
         #expect(metrics.contains(#"receiptd_announced_total{source="history",outcome="refused",reason="cancelled"} 1"#))
     }
 
-    @Test("after a failed delivery the loop withdraws the purchases' accusations, and retries a failed withdrawal")
+    @Test(
+        "if delivering announced purchases fails, the loop withdraws the accusations, and retries a failed withdrawal")
     func forgiven() async throws {
         var content = Store.Content()
         content.refusesDeliveries = true
@@ -233,7 +237,7 @@ struct AnnouncedLoopTests {
         #expect(store.content.delivered.isEmpty)
     }
 
-    @Test("if the process stops during a delivery, the loop first completes the delivery")
+    @Test("a loop that stops during a delivery of announced purchases completes the delivery first")
     func stops() async throws {
         var content = Store.Content()
         content.lastsUntilStop = true

@@ -140,7 +140,7 @@ struct BatchedTopicWorkerConformance {
     }()
 
     @Test(
-        "after a batch the database has the valid record, and the invalid record is a dead letter",
+        "if a batch has a valid and an invalid record, the worker stores the valid one; the other is a dead letter",
         arguments: Implementation.allCases)
     func done(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -153,7 +153,7 @@ struct BatchedTopicWorkerConformance {
     }
 
     @Test(
-        "if a worker works on a batch three times, the database has the record, and no dead letter exists",
+        "if a worker works on one batch three times, the database has the batch's record, and no dead letter exists",
         arguments: Implementation.allCases)
     func again(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -163,7 +163,9 @@ struct BatchedTopicWorkerConformance {
         }
     }
 
-    @Test("if only a record's offset is known, the worker writes a dead letter", arguments: Implementation.allCases)
+    @Test(
+        "if a worker knows only the offset of a record that it cannot read, it still writes a dead letter",
+        arguments: Implementation.allCases)
     func unreadable(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             let place = TopicPartition(topic: Self.topic, partition: 0)
@@ -175,7 +177,7 @@ struct BatchedTopicWorkerConformance {
     }
 
     @Test(
-        "if the publisher is closed, work that needs a dead letter throws Abandoned",
+        "if the publisher is closed, a worker throws Abandoned on a batch that needs a dead letter",
         arguments: Implementation.allCases)
     func closed(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Conformance: finishes, refund requests, subscriptions, histories and the in-memory table of due work")
+@Suite("Conformance: the sources of due work (finishes, refund requests, subscriptions, histories, in memory)")
 struct DueWorkConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case finishes
@@ -33,7 +33,7 @@ struct DueWorkConformance {
     }
 
     @Test(
-        "the worker wants a kind of due work only if the catalog configures this kind",
+        "`isWanted` of a source of due work is true only if the catalog configures this kind of work",
         arguments: Implementation.allCases
     )
     func wanted(implementation: Implementation) async throws {
@@ -43,7 +43,9 @@ struct DueWorkConformance {
         }
     }
 
-    @Test("the source leases each due row once, and never more rows than the limit", arguments: Implementation.allCases)
+    @Test(
+        "the source of due work leases each due row once, and at most as many rows as the limit allows",
+        arguments: Implementation.allCases)
     func once(implementation: Implementation) async throws {
         try await with(implementation) { bench in
             let first = try await bench.work.leaseDue(2)
@@ -53,7 +55,9 @@ struct DueWorkConformance {
         }
     }
 
-    @Test("a released row is due again immediately, even after twenty releases", arguments: Implementation.allCases)
+    @Test(
+        "if a leased row of due work is released, the row is due again immediately, even after twenty releases",
+        arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { bench in
             // If a release did not free the row's place, there would be no place left before the last round.
@@ -65,7 +69,9 @@ struct DueWorkConformance {
         }
     }
 
-    @Test("a row whose try succeeded is never due again", arguments: Implementation.allCases)
+    @Test(
+        "if the try of a row of due work succeeded, the source never leases the row again",
+        arguments: Implementation.allCases)
     func durable(implementation: Implementation) async throws {
         try await with(implementation) { bench in
             for item in try await bench.work.leaseDue(5) { try await item.work() }
@@ -75,7 +81,7 @@ struct DueWorkConformance {
     }
 
     @Test(
-        "if Apple fails, the try throws no error, and the row is due again only after the end of the lease",
+        "if Apple fails, the try of due work throws no error, and the row is due again only after the lease's end",
         arguments: Implementation.allCases
     )
     func trouble(implementation: Implementation) async throws {
@@ -94,7 +100,7 @@ struct DueWorkConformance {
     }
 
     @Test(
-        "a cancelled try throws Abandoned, and the source can lease the row again after a release",
+        "a cancelled try of due work throws Abandoned, and after a release the source can lease the row again",
         arguments: Implementation.allCases)
     func cancelled(implementation: Implementation) async throws {
         try await with(implementation) { bench in

@@ -19,7 +19,9 @@ struct LeaseSourceConformance {
         try await body(bench)
     }
 
-    @Test("the source leases each due row once, and never more rows than the limit", arguments: Implementation.allCases)
+    @Test(
+        "the source of parked or held rows leases each due row once, and at most as many rows as the limit allows",
+        arguments: Implementation.allCases)
     func once(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             for id in 1...3 { try await leases.enter(id) }
@@ -34,7 +36,9 @@ struct LeaseSourceConformance {
         }
     }
 
-    @Test("the source leases rows that need the same answer of Apple as one group", arguments: Implementation.allCases)
+    @Test(
+        "if parked or held rows need the same answer of Apple, the lease source returns these rows as one group",
+        arguments: Implementation.allCases)
     func groups(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             try await leases.enter(1)
@@ -45,7 +49,7 @@ struct LeaseSourceConformance {
     }
 
     @Test(
-        "after five releases a row is due again, and is no suspect",
+        "if a leased row is released five times, the row is due again, and is not suspected of killing workers",
         arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { leases in
@@ -65,7 +69,7 @@ struct LeaseSourceConformance {
     }
 
     @Test(
-        "if a row's try ended with an outcome, the source does not lease the row again",
+        "if the try of a leased row ended with an outcome, the lease source does not lease the row again",
         arguments: Implementation.allCases)
     func ended(implementation: Implementation) async throws {
         try await with(implementation) { leases in
@@ -82,7 +86,7 @@ struct LeaseSourceConformance {
     }
 
     @Test(
-        "after three expired leases of a row, the source leases the row in isolation, while no other row is leased",
+        "if three leases of a row expired, the lease source leases the row in isolation, with no other row leased",
         arguments: Implementation.allCases)
     func isolated(implementation: Implementation) async throws {
         try await with(implementation) { leases in
@@ -110,7 +114,7 @@ struct LeaseSourceConformance {
     }
 
     @Test(
-        "after three expired leases of a row in isolation, the source does not lease the row again",
+        "if a row's leases expired three times even in isolation, the lease source does not lease the row again",
         arguments: Implementation.allCases)
     func setAside(implementation: Implementation) async throws {
         try await with(implementation) { leases in
@@ -143,7 +147,7 @@ struct LeaseSourceConformance {
     }
 
     @Test(
-        "an accusation after a row's release has no effect, and the source can lease the row immediately",
+        "if a row is accused only after its release, the accusation has no effect, and the row is due immediately",
         arguments: Implementation.allCases)
     func accusedLate(implementation: Implementation) async throws {
         try await with(implementation) { leases in

@@ -80,7 +80,7 @@ struct LeasingLoopConformance {
         }
     }
 
-    @Test("a loop started twice works on each due row once", arguments: Implementation.allCases)
+    @Test("if a lease loop is started twice, the loop works on each due row once", arguments: Implementation.allCases)
     func works(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             subject.loop.start()
@@ -93,7 +93,7 @@ struct LeasingLoopConformance {
     }
 
     @Test(
-        "a stopping loop releases the rows under way, and the rows are due again immediately",
+        "if a lease loop stops, it releases the rows that it is working on, and the rows are due again immediately",
         arguments: Implementation.asking)
     func stops(implementation: Implementation) async throws {
         try await with(implementation, isSilent: true) { subject in
@@ -106,7 +106,7 @@ struct LeasingLoopConformance {
         }
     }
 
-    @Test("a loop that is stopped without a start leases no row", arguments: Implementation.allCases)
+    @Test("if a lease loop is stopped before any start, the loop leases no row", arguments: Implementation.allCases)
     func neverStarted(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             await subject.loop.stop()

@@ -60,7 +60,7 @@ struct AppleToldTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    @Test("the worker reports a finished delivery to Apple, as background traffic, until Apple accepts the report")
+    @Test("the worker repeats its report of a finished delivery, as background traffic, until Apple accepts the report")
     func finished() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)
@@ -87,7 +87,7 @@ struct AppleToldTests {
         #expect(text.contains(#"receiptd_finishes_total{result="retried"} 3"#))
     }
 
-    @Test("the worker gives up a report that Apple refuses, that is a week old, or that the catalog switches off")
+    @Test("the worker gives up a delivery report that Apple refuses, that is too old, or that the catalog switches off")
     func given() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         for id: StoreTransactionID in ["1000", "1001", "1002"] { try await Self.grant(id, in: ledger, queries) }
@@ -104,7 +104,7 @@ struct AppleToldTests {
         #expect(queries.asked.count == 1)
     }
 
-    @Test("the worker sends a refund answer until Apple accepts the answer, and only once if Apple refuses the answer")
+    @Test("if Apple fails, the worker resends the answer to a refund request; if Apple refuses it, the worker does not")
     func answered() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         let asking = ["1000", "1001"].map { Self.request($0) }
@@ -134,7 +134,8 @@ struct AppleToldTests {
         }
     }
 
-    @Test("a failed refund answer waits for the retry delay or Retry-After, and with a wrong key for its lease's end")
+    @Test(
+        "a failed refund answer waits for the retry delay or Retry-After, or if the key is wrong, until its lease ends")
     func retried() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)
@@ -159,7 +160,8 @@ struct AppleToldTests {
         #expect((0.01..<8).contains(delays[0]) && (0.01..<12).contains(delays[1]) && (90...100).contains(delays[2]))
     }
 
-    @Test("until Kafka acknowledges the grant's event, a refund answer waits two seconds, and no wait counts as a try")
+    @Test(
+        "until Kafka acknowledges the grant's event, the answer to a refund request waits, and a wait counts as no try")
     func unacknowledged() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", isAcknowledged: false, in: ledger, queries)
@@ -179,7 +181,7 @@ struct AppleToldTests {
         #expect(ledger.ending(of: "n-1000")?.answer?.delivery == .delivered)
     }
 
-    @Test("the worker sends no refund answer after Apple's deadline, or for an app that answers no refund requests")
+    @Test("the worker answers no refund request after Apple's deadline, or if the catalog turns the app's answers off")
     func silent() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)
@@ -197,7 +199,7 @@ struct AppleToldTests {
         #expect(queries.asked.isEmpty)
     }
 
-    @Test("a refund answer that waits for a request slot past Apple's deadline ends as too late")
+    @Test("if an answer to a refund request waits for a slot past Apple's deadline, the worker records it as too late")
     func waited() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("The loop of due work")
+@Suite("The worker's loop over due work")
 struct DueWorkLoopTests {
     private func run(
         _ table: InMemoryDueWork, isAppleDown: Bool = false, _ body: (InMemoryDueWork, Health) async throws -> Void
@@ -19,7 +19,7 @@ struct DueWorkLoopTests {
         await loop.stop()
     }
 
-    @Test("with concurrency 3 the loop tries all due rows, and at most three rows simultaneously")
+    @Test("with concurrency 3 the due-work loop tries all due rows, and never more than three rows at a time")
     func places() async throws {
         try await run(InMemoryDueWork(Array(0..<40), concurrency: 3) { _ in await Task.yield() }) { table, _ in
             try await table.until("all are done") { $0.done.count == 40 }
@@ -28,7 +28,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("the loop leases no row until the worker knows which decisions the database lost")
+    @Test("the due-work loop leases no row until the worker knows which decisions the database lost")
     func lossesUnknown() async throws {
         let table = InMemoryDueWork([1, 2, 3])
         let leases = LeaseGate()
@@ -42,7 +42,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("if some rows always fail or never end, the loop still finishes all other rows")
+    @Test("if the tries of some due rows always fail or never end, the due-work loop still finishes all other rows")
     func poison() async throws {
         let table = InMemoryDueWork(Array(0..<20), concurrency: 3) { item in
             if item % 5 == 0 { throw InMemoryDueWork.Fault.away }
@@ -59,7 +59,7 @@ struct DueWorkLoopTests {
         #expect(table.now.released == [1])
     }
 
-    @Test("if the database is down, the loop reports the failure, and works on the due row once the database is back")
+    @Test("if the database is down, the due-work loop reports this, and works on the due row once the database is back")
     func away() async throws {
         let table = InMemoryDueWork([1])
         table.change { $0.isAway = true }
@@ -71,7 +71,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("a failure of tries stays in health although the database answers")
+    @Test("if tries of due work fail, health keeps showing the failure, although the loop can still read the due rows")
     func wellByTries() async throws {
         let table = InMemoryDueWork([1], isWellOnceLeased: false) { _ in throw InMemoryDueWork.Fault.away }
         try await run(table) { table, health in
@@ -82,7 +82,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("while Apple is down, the loop tries one row at a time; the loop leases no row of unwanted work")
+    @Test("while Apple is down, the due-work loop tries one row at a time; it leases no row of work that is not wanted")
     func throttled() async throws {
         try await run(InMemoryDueWork([1, 2, 3]) { _ in await Task.yield() }, isAppleDown: true) { table, _ in
             try await table.until("all are done") { $0.done.count == 3 }
@@ -93,7 +93,7 @@ struct DueWorkLoopTests {
         #expect(unwanted.now.leases.isEmpty)
     }
 
-    @Test("a stopping loop releases the rows under way")
+    @Test("if the due-work loop stops, it releases the rows whose tries have not ended")
     func stopped() async throws {
         let table = InMemoryDueWork([1, 2]) { _ in
             try? await untilCancelled()

@@ -6,9 +6,10 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Back-pressure")
+@Suite("Back-pressure from the window of submissions in flight")
 struct BackPressureTests {
-    @Test("a full window pauses the intake until half of the window is free, on newly assigned partitions too")
+    @Test(
+        "a full window of submissions pauses all partitions, newly assigned ones too, until half of the window is free")
     func backPressure() async throws {
         let bench = try PipelineBench { settings in
             settings.maximumInFlight = 8

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Unread records of a batched topic that Kafka deleted")
+@Suite("Unread account records that Kafka deleted")
 struct DeletedAccountsTests {
     private static let topic = "player-accounts"
     private static let token = "1a2b3c4d-0000-4000-8000-000000000001"
@@ -17,7 +17,7 @@ struct DeletedAccountsTests {
     private static let padding = String(repeating: " ", count: 900_000)
 
     @Test(
-        "if Kafka deletes unread records, the next worker notes an incident with the records' count and offsets",
+        "if Kafka deletes unread account records, the next worker notes an incident with their count and offsets",
         .timeLimit(.minutes(2)))
     func counted() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1, Sample.outcomes: 1, Sample.deadLetters: 1])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Offsets that the database keeps")
+@Suite("The offsets that PostgreSQL keeps as checkpoints")
 struct DurableOffsetsTests {
     @Test("the worker commits an offset to Kafka only after the database has the offset's checkpoint")
     func behind() async throws {
@@ -32,7 +32,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a worker that stops before any progress on a partition records its departure in the database")
+    @Test("if a worker stops in order before any progress on a partition, it records its departure in the database")
     func departs() async throws {
         let bench = try PipelineBench { $0.shutdownGraceSeconds = 0.5 }
         let checkpoints = bench.checkpoints
@@ -50,7 +50,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a stopping worker waits for the checkpoint that it is writing, and then commits the checkpoint's offset")
+    @Test("if a worker stops while it writes a checkpoint, it waits for the write, and commits the checkpoint's offset")
     func onItsWay() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -75,7 +75,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("an idle worker notices that the database fell back, and decides the records after the checkpoint again")
+    @Test("if the database falls back to an older state, an idle worker decides the records after the checkpoint again")
     func fallsBack() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -96,7 +96,9 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("after a fall-back the published owner keeps a purchase, although another player's record is decided first")
+    @Test(
+        "if the database lost a grant, its published owner keeps the purchase, even if another player's record is first"
+    )
     func publishedOwner() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -122,7 +124,8 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("after a fall-back the worker schedules a check only of the subscription whose published state was lost")
+    @Test(
+        "if the database lost a subscription's published state, the worker schedules a check of only this subscription")
     func publishedState() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()
@@ -148,7 +151,9 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("if a new database connection shows a fall-back, the worker asks Apple again about a submission in flight")
+    @Test(
+        "if a new connection shows that the database fell back, the worker asks Apple again about submissions in flight"
+    )
     func shownByConnection() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()
@@ -169,7 +174,8 @@ struct DurableOffsetsTests {
     }
 
     @Test(
-        "from published events a new worker detects that the database lost grants, and the next worker detects no loss")
+        "a new worker detects from published events that the database lost grants, and the worker after it sees no loss"
+    )
     func shownByEvents() async throws {
         let bench = try PipelineBench()
         let first = try bench.start()
@@ -194,7 +200,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("the worker reads the lost claims from the database at most once per rebalance, not once per partition")
+    @Test("the worker asks the database at most once per rebalance, not once per partition, which claims were lost")
     func onceForAll() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()
@@ -209,7 +215,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("if storing the range of lost decisions fails once, the partition restarts, and the records count as repeats")
+    @Test("if the worker cannot store which decisions the database lost, it restarts the partition, and decides again")
     func notStored() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -227,7 +233,8 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("the worker recognises a restored backup by its checkpoint rows, and reads the lost records again")
+    @Test(
+        "the worker notices a restored backup by its checkpoint rows, and reads again the records with lost decisions")
     func putBack() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -246,7 +253,9 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("in a recreated topic the deleted topic's checkpoint row causes no commit, even while checkpoints fail")
+    @Test(
+        "if a topic was recreated, the deleted topic's checkpoint row causes no commit, even while new checkpoints fail"
+    )
     func topicMadeAnew() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -268,7 +277,8 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("if the checkpoint arrives late and is below Kafka's offset, the worker reads again from the checkpoint")
+    @Test(
+        "if a late read finds the checkpoint below Kafka's offset, the worker reads records again from the checkpoint")
     func late() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints

@@ -20,7 +20,8 @@ struct FlowTests {
         running = try #require(OnePipeline.running)
     }
 
-    @Test("the worker decides a submission, publishes its event with the traceparent, clears the outbox and commits")
+    @Test(
+        "the worker decides a submission, publishes its event with traceparent, clears the outbox, commits the offset")
     func flow() async throws {
         let trace = KafkaHeader(
             name: "traceparent", value: Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8))
@@ -36,7 +37,9 @@ struct FlowTests {
         try await bench.changes.until("the outbox row is gone") { bench.ledger.isPublished(stored) }
     }
 
-    @Test("the buyer's refreshed copy of a stolen receipt, with the right token, is checked with Apple and held")
+    @Test(
+        "if a thief has the grant, the worker asks Apple about a receipt with the buyer's token, and holds the purchase"
+    )
     func stolen() async throws {
         let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
         try await bench.submit("stolen.1", player: "the thief", partition: 3)
@@ -76,7 +79,7 @@ struct FlowTests {
         try await bench.untilCommitted(last + 1, of: 1)
     }
 
-    @Test("although Apple fails once for ten of a player's submissions, the worker decides and publishes all in order")
+    @Test("if Apple fails once for ten of a player's submissions, the worker still decides and publishes all in order")
     func order() async throws {
         // A submission's wait behind its player's failed submissions counts towards parking. So this pipeline parks
         // only after 600 seconds.
@@ -92,7 +95,7 @@ struct FlowTests {
         try await bench.close()
     }
 
-    @Test("the worker publishes a local rejection ahead of the player's earlier submission that waits for Apple")
+    @Test("if a player's submission waits for Apple, the worker publishes the player's later local rejections first")
     func local() async throws {
         bench.verifier.hold("local.1")
         try await bench.submit("local.1", player: "local", partition: 3)
@@ -118,7 +121,9 @@ struct FlowTests {
         #expect(running.metrics.misconfigured.with(Sample.bundle.text).value == 0)
     }
 
-    @Test("the worker believes a doubtful answer of Apple after three tries")
+    @Test(
+        "the worker rejects a receipt for a doubtful answer of Apple only after Apple has given this answer three times"
+    )
     func doubt() async throws {
         let refused = AppleAnswer.refused(.malformed)
         bench.verifier.answer("doubt", refused, refused, refused, Sample.genuine("doubt"))
@@ -127,7 +132,7 @@ struct FlowTests {
         #expect(bench.verifier.count("doubt") == 3)
     }
 
-    @Test("a second record of a granted submission gets the grant again, although Apple now refuses the receipt")
+    @Test("if a granted submission comes again, the worker repeats the grant, although Apple now refuses the receipt")
     func grantedBefore() async throws {
         guard case .genuine(var receipt) = Sample.genuine("renewed") else { return }
         receipt.holdsAutoRenewable = true
@@ -154,7 +159,8 @@ struct FlowTests {
         try await bench.untilAnswered("withdrawn", ["rejected withdrawn"])
     }
 
-    @Test("if two players have one receipt in flight, the worker asks Apple once and grants the purchase once")
+    @Test(
+        "if two players submit one receipt at once, the worker asks Apple once, and grants the purchase to one player")
     func shared() async throws {
         bench.verifier.hold("shared")
         try await bench.submit("shared", player: "first sharer", partition: 5, id: "shared 1")
@@ -171,7 +177,8 @@ struct FlowTests {
         #expect(bench.verifier.count("shared") == 1)
     }
 
-    @Test("a malformed record becomes an unchanged dead letter, and the worker rejects the submission in the record")
+    @Test(
+        "the worker copies a malformed record to the dead letters, and rejects the submission if the record names one")
     func deadLetters() async throws {
         let own = KafkaHeader(name: "own", value: [0xFF, 0x00])
         let offset = try await bench.send([0x7B], partition: 6, key: [1, 2], headers: [own])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("The newest catalog")
+@Suite("The catalog in force at Apple's answer")
 struct NewestCatalogTests {
     @Test("the worker judges Apple's answer by the catalog in force when the answer arrives")
     func retiredMeanwhile() async throws {

@@ -5,12 +5,12 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Rights that a Kafka consumer lacks")
+@Suite("Kafka rights that the worker's consumer lacks")
 struct RefusedReadingTests {
     private static let fetch: Int16 = 1
 
     @Test(
-        "without the right to read the topic the worker is not ready and names the cause; with the right it continues",
+        "if Kafka denies reading the topic, the worker is not ready, and names the cause; once allowed, it continues",
         .timeLimit(.minutes(5)))
     func reading() async throws {
         let bench = try PipelineBench { $0.consumerProperties["enable.partition.eof"] = "true" }
@@ -30,7 +30,7 @@ struct RefusedReadingTests {
     }
 
     @Test(
-        "without the right to join the group the worker is not ready and names the cause; with the right it continues",
+        "if Kafka denies joining the group, the worker is not ready, and names the cause; once allowed, it continues",
         .timeLimit(.minutes(5)))
     func group() async throws {
         let bench = try PipelineBench()

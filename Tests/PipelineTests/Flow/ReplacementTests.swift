@@ -11,7 +11,8 @@ import Testing
 @Suite("Replacement of a Kafka consumer that cannot recover")
 struct ReplacementTests {
     @Test(
-        "if Kafka fences the consumer's static id, the worker replaces the consumer and reads abandoned records again")
+        "if Kafka fences the consumer's static id, the worker replaces the consumer, and reads unfinished records again"
+    )
     func fenced() async throws {
         let bench = try PipelineBench { $0.consumerProperties["group.instance.id"] = "one" }
         let running = try bench.start()

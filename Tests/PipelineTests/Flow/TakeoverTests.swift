@@ -9,9 +9,7 @@ import Testing
 
 @Suite("Takeover of partitions by the next worker")
 struct TakeoverTests {
-    @Test(
-        "the next worker asks Apple only about the submission that the last worker gave up, and repeats no decision"
-    )
+    @Test("after a takeover a worker asks Apple only about the submission left undecided, and repeats no decision")
     func takeover() async throws {
         let bench = try PipelineBench()
         // The last owner of partition 0 left three events unpublished. The first three reads of the outbox fail.
@@ -99,7 +97,7 @@ struct TakeoverTests {
         try await bench.close()
     }
 
-    @Test("a worker stopped twice before any assignment asks Apple nothing, and the next worker answers the submission")
+    @Test("if a worker stops before Kafka assigns a partition, it asks Apple nothing, and the next worker answers")
     func early() async throws {
         let bench = try PipelineBench()
         try await bench.submit("early", player: "early", partition: 0)

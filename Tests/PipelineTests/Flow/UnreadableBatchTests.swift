@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Batches that cannot be read")
+@Suite("Batches of submissions that the worker cannot read")
 struct UnreadableBatchTests {
     private static let partition: Int32 = 3
     private let place = TopicPartition(topic: Sample.submissions, partition: partition)
@@ -24,7 +24,7 @@ struct UnreadableBatchTests {
     }
 
     @Test(
-        "the worker writes one dead letter with an unreadable batch's offsets, and reads on, even after a restart",
+        "if the worker cannot read a batch, it writes one dead letter with the batch's offsets, and reads on",
         .timeLimit(.minutes(5)))
     func steppedOver() async throws {
         let bench = try PipelineBench()
@@ -60,7 +60,7 @@ struct UnreadableBatchTests {
     }
 
     @Test(
-        "the worker commits no offset behind an unreadable batch until Kafka acknowledges the batch's dead letter",
+        "the worker commits no offset past an unreadable batch until Kafka acknowledges the batch's dead letter",
         .timeLimit(.minutes(5)))
     func acknowledged() async throws {
         let bench = try PipelineBench { settings in
@@ -86,7 +86,8 @@ struct UnreadableBatchTests {
         try await bench.close()
     }
 
-    @Test("the probe finds where unreadable batches end, even if several are adjacent or librdkafka reports no error")
+    @Test(
+        "the batch probe finds an unreadable batch's end, even among adjacent ones, or if librdkafka reports no error")
     func probed() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let partition = TopicPartition(topic: "t", partition: 0)
@@ -150,7 +151,7 @@ struct UnreadableBatchTests {
     // These errors are KAFKA_STORAGE_ERROR, NOT_LEADER_FOR_PARTITION and OFFSET_NOT_AVAILABLE. librdkafka does not
     // report them.
     @Test(
-        "if the broker answers with an error, the probe times out, and does not report an unreadable batch",
+        "if the broker answers fetches with an error, the batch probe times out, and reports no unreadable batch",
         .timeLimit(.minutes(2)), arguments: [Int32(56), 6, 78])
     func erring(code: Int32) async throws {
         let cluster = try await readable()
@@ -161,7 +162,7 @@ struct UnreadableBatchTests {
         #expect(try await examineFirst(cluster) == .readable)
     }
 
-    @Test("if a batch becomes readable after three failed fetches, the probe reports the batch as readable")
+    @Test("if a batch becomes readable after three failed fetches, the batch probe reports the batch as readable")
     func mended() async throws {
         let cluster = try await readable()
         // Three fetches fail with _BAD_MSG, as if the batch were damaged.

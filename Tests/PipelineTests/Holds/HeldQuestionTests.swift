@@ -71,7 +71,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("for a hold the worker looks up only the held transaction, however many old consumables the receipt lists")
+    @Test("when the worker tries a held purchase again, it looks up only this purchase, however many the receipt lists")
     func manyConsumables() async throws {
         try await with { bench in
             let others = (1...PipelineLimits.lookUpsOfOneTry).map { Self.purchase(StoreTransactionID("\($0 + 1_000)")) }
@@ -84,7 +84,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("for a hold the worker does not ask Apple for the grace period of another purchase's subscription")
+    @Test("when the worker tries a held purchase again, it does not ask Apple for another purchase's grace period")
     func otherGrace() async throws {
         try await with { bench in
             let held = Self.purchase("1000")
@@ -99,7 +99,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("if Apple's answer omits two signed purchases, the worker looks up only the held purchase")
+    @Test("if Apple's answer omits a held purchase and another of the receipt, the worker looks up only the held one")
     func leftOut() async throws {
         try await with { bench in
             let held = Self.purchase("1000")
@@ -115,7 +115,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("the worker grants a held purchase in Apple's answer, even if the answer lacks the submission's product")
+    @Test("if Apple's answer has a held purchase, the worker grants it even if the submission named another product")
     func listed() async throws {
         var withoutAPI = Self.app
         withoutAPI.serverAPI = nil
@@ -130,7 +130,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("if receipt and history lack a held purchase, the hold stays; without a history the worker tries again later")
+    @Test("if receipt and history lack a held purchase, the hold stays; if no history exists, the worker tries later")
     func missing() async throws {
         let (held, newest) = (Self.purchase("2000", "gems"), Self.purchase("1000"))
         var withoutAPI = Self.app
@@ -151,7 +151,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("under a later cutover a held purchase from the history stays held, unless an operator waived the reason")
+    @Test("a held purchase in the history that predates the cutover stays held, unless an operator waived this reason")
     func laterCutover() async throws {
         var app = Self.app
         app.cutover = WallClock.now

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Lease source of holds")
+@Suite("The worker's tries of held purchases")
 struct HeldSourceTests {
     private func hold(
         _ transaction: StoreTransactionID = "1000", product: ProductID = "gold", isDue: Bool = true,
@@ -28,7 +28,8 @@ struct HeldSourceTests {
             dailyCount: nil, tries: 0, lease: 1, announced: announced)
     }
 
-    @Test("the worker asks Apple about a released hold of a transaction id, and keeps an unknown transaction held")
+    @Test(
+        "the worker asks Apple about a released hold of a transaction id, and keeps the hold if Apple knows no such id")
     func transactionID() async throws {
         try await with { bench, holds in
             let catalog = Catalog(version: 1, apps: [ParkingBench.serverApp])
@@ -54,7 +55,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("the worker asks Apple about a held purchase despite a fresh JWS, and rejects a purchase refunded since")
+    @Test("although a held purchase's JWS is fresh, the worker asks Apple, and rejects the purchase if refunded since")
     func freshTransaction() async throws {
         try await with { bench, holds in
             bench.catalog.update { $0 = Catalog(version: 1, apps: [ParkingBench.serverApp]) }
@@ -73,7 +74,8 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("the worker looks up a held consumable of a receipt before a grant, and rejects a refunded consumable")
+    @Test(
+        "before the worker grants a receipt's held consumable, it looks up the transaction, and rejects a refunded one")
     func refundedReceipt() async throws {
         try await with { bench, holds in
             var app = ParkingBench.serverApp
@@ -156,7 +158,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("the worker settles a held announced purchase from the notification, or with credentials by Apple's answer")
+    @Test("the worker settles an announced purchase's hold by the notification, or with credentials by Apple's answer")
     func announced() async throws {
         try await with { bench, holds in
             let terms = AnnouncedTerms(source: .notification, isRenewal: false)
@@ -193,7 +195,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("the worker tries a suspected hold while no other row is leased, and does not try a hold with three deaths")
+    @Test("the worker tries a suspect hold with no other row leased, and never tries a hold that three workers died of")
     func suspects() async throws {
         try await with { bench, holds in
             let beside = Shared<[Int]>([])
@@ -228,7 +230,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("if the database refuses to keep a hold, the worker withdraws the accusation and releases the batch's leases")
+    @Test("if the database cannot store that a hold stays, the worker withdraws the accusation and releases the leases")
     func keepFails() async throws {
         try await with { bench, holds in
             let source = HeldSource(
@@ -248,7 +250,9 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("isolation waits for the leases under way, and then excludes new leases and a second isolation")
+    @Test(
+        "a leased row's isolation waits until all other leases end, and then excludes new leases and a second isolation"
+    )
     func isolation() {
         let slots = WorkSlots(maximumInFlight: 100, appleConcurrency: 100)
         slots.leasesBegan(1)

@@ -75,7 +75,8 @@ struct NotificationIntakeTests {
         await intake.take(Array(body.utf8))
     }
 
-    @Test("a notification's record key is the original transaction id, or without a transaction the notification's id")
+    @Test(
+        "a notification's Kafka key is the original transaction id; without a transaction, it is the notification's id")
     func taken() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let changes = ChangeSignal()
@@ -91,7 +92,7 @@ struct NotificationIntakeTests {
     }
 
     @Test(
-        "the intake refuses forged and foreign notifications, and has Apple resend a notification that is not provable")
+        "the intake refuses forged and foreign notifications; if it cannot check a signature, it has Apple post again")
     func refused() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let metrics = ReceiptdMetrics(version: "test")
@@ -165,7 +166,9 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("after a fatal error the intake replaces its idempotent producer, and accepts the notification")
+    @Test(
+        "after a fatal Kafka error the notification intake replaces its producer, and accepts the repeated notification"
+    )
     func replaced() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let intake = try intake(cluster, properties: ["enable.idempotence": "true"])
@@ -178,7 +181,7 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("a notification posted a thousand times, eight at a time and each time signed anew, is one record")
+    @Test("if Apple posts one notification a thousand times, each time signed anew, the intake writes one Kafka record")
     func repeated() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let changes = ChangeSignal()
@@ -205,12 +208,12 @@ struct NotificationIntakeTests {
     }
 }
 
-@Suite("Memory of posted notifications")
+@Suite("The intake's memory of the notifications that Apple posted")
 struct OncePostedTests {
     private struct Failure {}
 
     @Test(
-        "a failed post is stored at the post's next try, and a memory with room for two posts forgets the oldest post")
+        "if the intake fails to store a notification, it stores the next post of it; a full memory forgets the oldest")
     func memory() async {
         let posts = OncePosted<Failure>(maximum: 2)
         let stored = Mutex<[String]>([])

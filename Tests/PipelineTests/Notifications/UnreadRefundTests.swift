@@ -8,7 +8,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("A refund with an unreadable percentage")
+@Suite("Refund notifications with an unreadable percentage")
 struct UnreadRefundTests {
     private static let topic = "app-store-notifications"
     private static let refundedAt = Timestamp(milliseconds: 1_795_168_000_000)
@@ -79,7 +79,7 @@ struct UnreadRefundTests {
     }
 
     @Test(
-        "if the app has API credentials, the worker asks Apple about the transaction, and applies the refund",
+        "if a refund's percentage is unreadable, the worker asks Apple about the transaction, and applies the refund",
         .timeLimit(.minutes(1)))
     func asked() async throws {
         let queries = InMemoryStoreQueries()
@@ -91,7 +91,7 @@ struct UnreadRefundTests {
     }
 
     @Test(
-        "without a percentage from Apple the refund becomes a dead letter, and the worker does not apply the refund",
+        "if Apple does not give the worker a refund's percentage, the refund becomes a dead letter, and is not applied",
         .timeLimit(.minutes(1)))
     func notAsked() async throws {
         let answering = InMemoryStoreQueries()

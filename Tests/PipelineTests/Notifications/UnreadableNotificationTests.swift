@@ -8,7 +8,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Batches of notifications that cannot be read")
+@Suite("Batches of notifications that the worker cannot read")
 struct UnreadableNotificationTests {
     private static let topic = "apple-notifications"
     private let place = TopicPartition(topic: topic, partition: 0)
@@ -60,7 +60,7 @@ struct UnreadableNotificationTests {
     }
 
     @Test(
-        "the worker writes one dead letter with an unreadable batch's offsets, and reads the later records",
+        "if the worker cannot read a batch of notifications, it writes one dead letter, and reads the later records",
         .timeLimit(.minutes(5)))
     func steppedOver() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1, Sample.outcomes: 1, Sample.deadLetters: 1])

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests the answers to look-ups that a parked row keeps.
 extension FurtherQuestionTests {
-    @Test("after parking, the worker judges a purchase by the stored look-up, whose account token the receipt lacks")
+    @Test("if a parked row's look-up has an account token that the receipt lacks, the worker judges by this token")
     func parkedFacts() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1", "2"))
@@ -24,7 +24,7 @@ extension FurtherQuestionTests {
         }
     }
 
-    @Test("the worker repeats a look-up that a parked row has kept for a day")
+    @Test("if a parked row has kept a look-up for a day, the worker looks the transaction up again")
     func outdated() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -40,7 +40,7 @@ extension FurtherQuestionTests {
         }
     }
 
-    @Test("at a parked submission's next try the worker looks up a transaction that the ledger no longer has")
+    @Test("if the ledger no longer has a transaction, the worker looks it up at the parked submission's next try")
     func endedHold() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1", "2"))
@@ -60,7 +60,7 @@ extension FurtherQuestionTests {
         }
     }
 
-    @Test("a refund in Apple's latest answer overrides an older look-up without the refund")
+    @Test("if Apple's newest answer shows a refund that a parked row's look-up lacks, the worker rejects the purchase")
     func laterRefund() async throws {
         try await with { bench in
             var refunded = Self.purchase("1")

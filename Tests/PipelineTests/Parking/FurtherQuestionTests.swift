@@ -52,7 +52,8 @@ struct FurtherQuestionTests {
         return Dictionary(judged.map { ($0.purchase.transactionID, $0.verdict) }, uniquingKeysWith: { $1 })
     }
 
-    @Test("a refunded consumable of a receipt is rejected; a consumable that the API does not know is granted")
+    @Test(
+        "the worker rejects a receipt's refunded consumable, and grants a consumable that the Server API does not know")
     func refunded() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1", "2", "3"))
@@ -67,7 +68,8 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("the worker does not look up a transaction that the ledger has")
+    @Test(
+        "if the ledger has one of a receipt's transactions, the worker does not look it up at the App Store Server API")
     func known() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1", "2"))
@@ -79,7 +81,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("if the ledger kept a receipt's evidence, the worker decides without a look-up")
+    @Test("if the ledger kept Apple's evidence for a receipt, the worker decides without a look-up of the transactions")
     func recalled() async throws {
         try await with { bench in
             guard case .genuine(let receipt) = Self.receipt("1", "2") else { return }
@@ -89,7 +91,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a retry in memory looks up only the transaction whose look-up failed")
+    @Test("if one of seven look-ups of a receipt's transactions fails, the retry in memory repeats only this look-up")
     func retried() async throws {
         try await with { bench in
             let ids = (1...7).map { StoreTransactionID("\($0)") }
@@ -126,7 +128,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("refused API credentials park a submission, and an unproven API answer puts a parked submission back")
+    @Test("if Apple refuses the API credentials, or an API answer is unproven, the submission is parked, not decided")
     func notAnswered() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -151,7 +153,9 @@ struct FurtherQuestionTests {
             proof: .receipt(ParkingBench.receipt("r")), productID: product)
     }
 
-    @Test("if the receipt lacks the product, the worker grants the history's recent purchase, and no old purchase")
+    @Test(
+        "if a receipt lacks the product, the worker grants the history's recent purchase of the product, but no old one"
+    )
     func finishedEarly() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -170,7 +174,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("from the account's history the worker grants no purchase made more than an hour after the receipt")
+    @Test("if Apple's history shows a purchase made over an hour after the receipt, the worker does not grant it")
     func boughtLater() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -203,7 +207,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("if receipt and history lack the product, or Apple has no history, the submission is a product mismatch")
+    @Test("if receipt and history lack the product, or no history exists, the worker rejects with product_mismatch")
     func missing() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -218,7 +222,8 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("with a product mismatch the worker records the refunds that the receipt and the history show")
+    @Test(
+        "if the worker rejects as product_mismatch, it still records the refunds that the receipt and the history show")
     func revoked() async throws {
         try await with { bench in
             func takenBack(_ id: StoreTransactionID, _ product: ProductID) -> StorePurchase {
@@ -249,7 +254,7 @@ struct FurtherQuestionTests {
         let verdict: Verdict
     }
 
-    @Test("the worker does not record the refunds that another app's receipt shows")
+    @Test("if a receipt is of another app, the worker does not record the refunds that the receipt shows")
     func foreign() async throws {
         try await with { bench in
             var purchase = Self.purchase("1")

@@ -69,7 +69,9 @@ struct GraceTests {
         return judged.first?.verdict
     }
 
-    @Test("the worker grants an expired period within a known grace period, and otherwise rejects the expired period")
+    @Test(
+        "the worker grants an expired subscription period within a known grace period, and otherwise rejects the period"
+    )
     func known() async throws {
         let inGrace = try await verdict { $0.subscriptions.follow(Self.subscription($1, graceDays: 5)) }
         #expect(inGrace == .grant(payload: nil))
@@ -80,7 +82,7 @@ struct GraceTests {
     }
 
     @Test(
-        "the worker grants an expired period within a grace period that a notification named before any grant",
+        "if a notification named a grace period before any grant, the worker grants an expired period within it",
         arguments: [AnnouncementPolicy.RenewalPolicy.follow, .off])
     func toldBefore(renewals: AnnouncementPolicy.RenewalPolicy) async throws {
         let inGrace = try await verdict(renewals: renewals) { $0.subscriptions.keep(Self.fact($1, graceDays: 5)) }
@@ -89,7 +91,7 @@ struct GraceTests {
         #expect(isOver == .reject(.subscriptionExpired))
     }
 
-    @Test("while the ledger cannot be read, the worker does not decide an expired period")
+    @Test("while the worker cannot read the ledger, it does not decide an expired subscription period")
     func unreadable() async throws {
         let verdict = try await verdict { bench, period in
             bench.subscriptions.follow(Self.subscription(period, graceDays: 5))

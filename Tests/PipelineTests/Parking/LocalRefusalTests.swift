@@ -53,7 +53,8 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("the second decision of a disputed receipt follows the subscription, and has the grants finished at Apple")
+    @Test(
+        "if Apple disputes a local refusal, the second decision follows the subscription, and tells Apple of the grant")
     func followed() async throws {
         try await with { bench in
             var app = ParkingBench.serverApp
@@ -79,7 +80,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("a local refusal is not disputed if Apple refuses the receipt too, fails, or names another app")
+    @Test("a local refusal does not count as disputed if Apple refuses the receipt too, fails, or names another app")
     func agreed() async throws {
         try await with { bench in
             let foreign = GenuineReceipt(
@@ -105,7 +106,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("the worker checks only plausible refused receipts with Apple, and no more receipts a minute than the limit")
+    @Test("the worker asks Apple about plausible refused receipts only, and about no more a minute than the limit")
     func sampled() async throws {
         try await with(perMinute: 1) { bench in
             let jws = Submission(
@@ -127,7 +128,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("if the worker refuses a receipt for its store envelope, the worker does not check the refusal with Apple")
+    @Test("if the worker refuses a receipt because its envelope names another store, it does not check this with Apple")
     func envelope() async throws {
         try await with { bench in
             bench.apple.answer(ParkingBench.genuine)
@@ -154,7 +155,8 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("under local_refusals: ask, the worker asks Apple before a refusal, and makes only one decision")
+    @Test(
+        "if the catalog says local_refusals: ask, the worker asks Apple before a refusal, and makes only one decision")
     func askedFirst() async throws {
         try await with { bench in
             var app = ParkingBench.app

@@ -8,7 +8,8 @@ import Testing
 
 // Tests when workers lease parked rows, and that they wake the rows once an app's credentials work again.
 extension ParkingTests {
-    @Test("due rows of one proof cost one request; the loop removes decided rows, and puts a row back if Apple fails")
+    @Test(
+        "parked rows of one proof cost one request; the loop removes the decided rows, and keeps a row if Apple fails")
     func due() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -49,7 +50,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("the loop isolates a suspect and accuses the suspect only at work, and does not try a row with three deaths")
+    @Test("the loop tries a suspect parked row alone, and accuses the row only while it is at work, not while it waits")
     func suspects() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -84,7 +85,8 @@ extension ParkingTests {
         }
     }
 
-    @Test("if the database refuses a suspect's end, the loop withdraws the accusation and keeps the suspect's row")
+    @Test(
+        "if the database refuses to remove a decided suspect row, the loop withdraws the accusation, and keeps the row")
     func endRefused() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -101,7 +103,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("leased rows get 20 of Apple's 100 slots while fresh submissions are in flight, and otherwise 50 slots")
+    @Test("of 100 concurrent requests to Apple, leased rows get 20 while fresh submissions are in flight, otherwise 50")
     func slots() {
         let slots = WorkSlots(maximumInFlight: 2_000, appleConcurrency: 100)
         #expect(slots.roomForLeases == 50)
@@ -115,7 +117,7 @@ extension ParkingTests {
     }
 
     @Test(
-        "the worker parks a blocked app's submission after two tries, and the app's next answer wakes parked rows once")
+        "if Apple refuses an app's secret twice, the worker parks the submission; the next answer wakes the rows once")
     func blocked() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             bench.apple.answer(.blocked(.sharedSecret))
@@ -132,8 +134,7 @@ extension ParkingTests {
     }
 
     @Test(
-        "the first answer after an app's blockage wakes the app's parked rows, at most once per minimum interval"
-    )
+        "Apple's first answer after refused credentials wakes the app's parked rows, at most once per minimum interval")
     func wakes() {
         let apps = BlockedApps()
         let one = BlockedApps.Credentials(bundleID: "a", areForReceipts: true)
@@ -146,7 +147,7 @@ extension ParkingTests {
         #expect(apps.noteAnswer(one, wasBlocked: true, now: PipelineLimits.wakeSeconds))
     }
 
-    @Test("at start and after each restart, the lease gate stays closed until the database's losses are known")
+    @Test("after a worker's start or restart, the lease gate stays closed until it is known what the database lost")
     func unknownLosses() {
         let leases = LeaseGate()
         let assignment = PartitionAssignment(

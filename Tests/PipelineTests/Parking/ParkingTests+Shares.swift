@@ -7,7 +7,7 @@ import Testing
 
 /// Tests how much of the window retrying submissions may hold, and when parked rows are woken.
 extension ParkingTests {
-    @Test("retrying submissions hold at most half of the window's bytes")
+    @Test("submissions that wait for a retry hold at most half of the window's bytes")
     func retryShareInBytes() {
         let slots = WorkSlots(maximumInFlight: 2_000, appleConcurrency: 10)
         #expect(slots.beginRetrying(bytes: IntakeWindow.maximumBytes / 2))
@@ -17,7 +17,7 @@ extension ParkingTests {
         #expect(slots.beginRetrying(bytes: 1))
     }
 
-    @Test("a retrying submission whose lane fills more than half of the window is parked at its third failure")
+    @Test("if a failing submission and those behind it fill over half the window, it is parked at its third failure")
     func behindOthers() async throws {
         try await with(ParkingBench(maximumInFlight: 10, parkAfterSeconds: 30)) { bench in
             let item = bench.item(ParkingBench.submission("a"))
@@ -47,7 +47,8 @@ extension ParkingTests {
         }
     }
 
-    @Test("a submission's wait behind its player's other submissions counts, and can lead to parking after one try")
+    @Test(
+        "a submission's wait behind its player's others counts towards parking, even if the worker tried it only once")
     func failsBehindOthers() async throws {
         try await with(ParkingBench(retry: RetryDelay(initialSeconds: 0.001), parkAfterSeconds: 30)) { bench in
             let item = bench.item(ParkingBench.submission("a"))
@@ -58,7 +59,9 @@ extension ParkingTests {
         }
     }
 
-    @Test("if other retries hold half of the window during Apple's outage, a submission is parked at its first failure")
+    @Test(
+        "if other retries hold half of the window in Apple's outage, the worker parks a submission at its first failure"
+    )
     func noRoomInOutage() async throws {
         try await with(ParkingBench(maximumInFlight: 2, parkAfterSeconds: 30)) { bench in
             bench.outage.begin()
@@ -68,7 +71,8 @@ extension ParkingTests {
         }
     }
 
-    @Test("an answer after a failure wakes the app's parked rows, and the end of Apple's outage wakes all apps' rows")
+    @Test(
+        "Apple's first answer after a failure wakes the app's parked rows; the end of Apple's outage wakes every app's")
     func recovery() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             let source = bench.parkedSource()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Parking")
+@Suite("The parking of submissions")
 struct ParkingTests {
     func with(
         _ bench: @autoclosure () throws -> ParkingBench, _ body: (ParkingBench) async throws -> Void
@@ -17,7 +17,7 @@ struct ParkingTests {
         try await body(bench)
     }
 
-    @Test("if Apple keeps failing, the worker parks the submission with detail and counts, and makes no decision")
+    @Test("if Apple keeps failing, the worker parks the submission undecided, with the failure's detail and counts")
     func trouble() async throws {
         try await with(ParkingBench()) { bench in
             try await bench.work(on: bench.item(ParkingBench.submission("a")))
@@ -30,7 +30,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("the worker retries two failures of Apple in memory, and the decision's trace lists all three tries")
+    @Test("if Apple fails twice, the worker retries in memory, and the decision's trace lists all three tries")
     func shortTrouble() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             bench.apple.answer(.trouble(.init(.timeout)), .trouble(.init(.serverError)), ParkingBench.genuine)
@@ -44,7 +44,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a worker that gives up a player's earlier submission does not decide the player's later submission")
+    @Test("if the worker abandons two submissions of a player, it does not decide the later one")
     func givenUpInOrder() async throws {
         try await with(ParkingBench()) { bench in
             bench.apple.answer(ParkingBench.genuine)
@@ -59,7 +59,7 @@ struct ParkingTests {
     }
 
     @Test(
-        "the worker retries an isolated submission in memory after Apple's failure, and parks it at a doubtful answer")
+        "if Apple fails, the worker retries an isolated submission in memory; at a doubtful answer the worker parks it")
     func isolated() async throws {
         let retry = RetryDelay(initialSeconds: 0, doubtSeconds: 2)
         try await with(ParkingBench(retry: retry, parkAfterSeconds: 30)) { bench in
@@ -99,7 +99,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a doubtful answer parks the submission, and the worker believes the answer at the third due try")
+    @Test("if Apple's answer is doubtful, the worker parks the submission, and believes the third such answer")
     func doubts() async throws {
         try await with(ParkingBench(retry: RetryDelay(initialSeconds: 0), parkAfterSeconds: 30)) { bench in
             bench.apple.answer(ParkingBench.empty)
@@ -135,7 +135,8 @@ struct ParkingTests {
         }
     }
 
-    @Test("for a redelivered record of a parked submission, the worker neither asks Apple nor parks again")
+    @Test(
+        "if a parked submission's record is redelivered, the worker neither asks Apple nor parks the submission again")
     func redelivered() async throws {
         try await with(ParkingBench()) { bench in
             bench.ledger.recollect(.parked)
@@ -148,8 +149,7 @@ struct ParkingTests {
         }
     }
 
-    @Test(
-        "a redelivered record gets its first answer again, even if the worker would now reject or park the submission")
+    @Test("a redelivered record gets its first answer, even if the worker would now reject or park the submission")
     func answeredBefore() async throws {
         try await with(ParkingBench()) { bench in
             bench.ledger.recollect(.answered([Sample.event(1)]))
@@ -166,7 +166,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a player's submission without a place is parked and due at once, while another player's gets a place")
+    @Test("if a player has no place left, the worker parks the submission as due at once; another player gets a place")
     func playerShare() async throws {
         try await with(ParkingBench()) { bench in
             let tickets = (0..<40).map { _ in bench.worker.enterLane(of: "hog") }
@@ -183,7 +183,7 @@ struct ParkingTests {
     }
 
     @Test(
-        "the worker parks a record with three deaths as crashed for an hour without a try, even if the app is blocked")
+        "if three workers died of a record, the worker parks it for an hour without a try, even if the app is blocked")
     func setAside() async throws {
         try await with(ParkingBench()) { bench in
             bench.apple.answer(ParkingBench.genuine)
@@ -202,7 +202,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("beyond the player's parking limit the worker rejects a submission as too_many_waiting, tried or untried")
+    @Test("if a player has too many parked rows, the worker rejects a submission as too_many_waiting, tried or untried")
     func tooManyWaiting() async throws {
         try await with(ParkingBench()) { bench in
             bench.store.fill()
@@ -285,7 +285,7 @@ struct ParkingTests {
         #expect(abs(retries.history.waitedSeconds - first - second / 2) < 1e-9)
     }
 
-    @Test("the traffic class of a locally refused submission is junk, and of a submission with a genuine receipt other")
+    @Test("a submission with an undecodable receipt counts as junk traffic, and one with a genuine receipt as other")
     func classes() async throws {
         try await with(ParkingBench()) { bench in
             let junk = Submission(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Proofs for the App Store Server API")
+@Suite("Transaction ids and signed transactions as proofs")
 struct TransactionTests {
     private static let purchasedAt = Timestamp(milliseconds: 1_795_167_000_000)
 
@@ -43,7 +43,8 @@ struct TransactionTests {
         }
     }
 
-    @Test("only if the account tokens are equal, the worker grants a bare transaction id and keeps Apple's answer")
+    @Test(
+        "the worker grants a transaction id and keeps Apple's answer only if Apple's account token is the submission's")
     func bareID() async throws {
         try await with { bench in
             bench.apple.answer(.genuine(genuine(token: "t")))
@@ -60,8 +61,7 @@ struct TransactionTests {
         }
     }
 
-    @Test(
-        "an old signed transaction is judged by Apple's current answer, a fresh signed transaction by its own content")
+    @Test("the worker judges an old signed transaction by Apple's current answer, and a fresh one by its own content")
     func signedTransaction() async throws {
         try await with { bench in
             var content = ProofContent(
@@ -82,7 +82,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("for a signed transaction that is not provable, the worker asks Apple and requires the account token")
+    @Test("if the worker cannot check a signed transaction's signature, it asks Apple, and requires the account token")
     func notProvable() async throws {
         try await with { bench in
             let content = ProofContent(
@@ -97,7 +97,8 @@ struct TransactionTests {
         }
     }
 
-    @Test("an unknown transaction is parked at the first try, and rejected as transaction_not_found at the eighth try")
+    @Test(
+        "an unknown transaction id is parked at the first try, and rejected as transaction_not_found at the eighth try")
     func unknown() async throws {
         try await with { bench in
             bench.apple.answer(.refused(.unknownTransaction))
@@ -118,7 +119,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a failure of Apple counts as no doubtful answer, and a late genuine answer still leads to a grant")
+    @Test("Apple's failures do not count as doubtful answers; if a genuine answer comes late, the worker still grants")
     func lateAnswer() async throws {
         try await with { bench in
             let submission = submission(.transactionID("1000"), token: "t")
@@ -135,8 +136,7 @@ struct TransactionTests {
         }
     }
 
-    @Test(
-        "refused API credentials park transactions, not receipts; only an answer about a transaction wakes parked rows")
+    @Test("if Apple refuses the API credentials, the worker parks transaction ids; only an API answer wakes the rows")
     func credentials() async throws {
         try await with { bench in
             bench.apple.answer(.blocked(.serverAPI))
@@ -153,7 +153,8 @@ struct TransactionTests {
         }
     }
 
-    @Test("once the catalog has credentials, the worker wakes and grants a transaction that was parked without them")
+    @Test(
+        "once the catalog has an app's API credentials, the worker wakes and grants a transaction that waited for them")
     func credentialsImported() async throws {
         try await with(ParkingBench.app) { bench in
             let submission = submission(.transactionID("1000"), token: "t")

@@ -3,9 +3,11 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("An attempt at a batch")
+@Suite("The worker's attempt at a batch, with a deadline")
 struct BatchAttemptTests {
-    @Test("at the deadline the attempt cancels its task, and returns no success", .timeLimit(.minutes(1)))
+    @Test(
+        "if an attempt at a batch reaches its deadline, it cancels the batch's task, and returns no success",
+        .timeLimit(.minutes(1)))
     func cancelled() async throws {
         let ended = AsyncStream<Bool>.makeStream()
         let isDone = try await blocking {
@@ -24,7 +26,7 @@ struct BatchAttemptTests {
         #expect(wasCancelled == true)
     }
 
-    @Test("if the task ends before the deadline, the attempt returns success")
+    @Test("if a batch's task ends before the deadline, the attempt at the batch returns success")
     func inTime() async throws {
         let isDone = try await blocking {
             let result = BatchAttempt.run(until: WallClock.monotonicSeconds + 60, mayWait: { true }) { nil }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Crash history")
+@Suite("A partition's crash history")
 struct CrashHistoryTests {
     /// Returns the history that the next owner reads from the metadata, with that owner's start added.
     private func next(_ history: CrashHistory, departures: Int64? = nil) -> CrashHistory {
@@ -11,7 +11,8 @@ struct CrashHistoryTests {
         return next
     }
 
-    @Test("at the third start without progress the history limits records, and at the fourth start isolates records")
+    @Test(
+        "at the third start without progress the crash history limits the records, and at the fourth it isolates them")
     func starts() {
         var history = CrashHistory()
         history.begin(departures: nil)
@@ -24,7 +25,7 @@ struct CrashHistoryTests {
         #expect(history.mode == .isolated(remaining: CrashHistory.isolatedRecords))
     }
 
-    @Test("if ten owners leave in order, the history counts no death")
+    @Test("if each of ten owners departs from a partition before the next starts, the crash history counts no death")
     func order() {
         var history = CrashHistory()
         for _ in 0..<10 {
@@ -35,7 +36,7 @@ struct CrashHistoryTests {
         }
     }
 
-    @Test("three deaths in isolation make a record poison, and other deaths and departures do not count")
+    @Test("after three deaths in isolation a record counts as poison; other deaths, and departures, do not count")
     func poison() {
         var history = CrashHistory()
         for _ in 0..<4 { history = next(history) }
@@ -59,7 +60,7 @@ struct CrashHistoryTests {
         #expect([56, 57, 58].map { history.deaths(of: $0) } == [0, CrashHistory.deathsOfPoison, 0])
     }
 
-    @Test("a death counts against the isolated record at work, not against a waiting or a finished record")
+    @Test("a worker's death counts against the isolated record at work, and not against a waiting or finished record")
     func innocent() {
         var history = CrashHistory()
         for _ in 0..<4 { history = next(history) }
@@ -79,7 +80,7 @@ struct CrashHistoryTests {
         #expect(history.suspect?.offset == 58 && history.suspect?.deaths == 1)
     }
 
-    @Test("if the database's checkpoint is beyond the suspect, the history drops the suspect")
+    @Test("if the database's checkpoint is past a suspect record, the crash history drops this suspect")
     func acquitted() {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history.begin(departures: nil) }
@@ -96,7 +97,7 @@ struct CrashHistoryTests {
         #expect(history.suspect == nil && history.remaining == CrashHistory.isolatedRecords - 1)
     }
 
-    @Test("a departure that only the database recorded counts as neither a death nor a start")
+    @Test("if only the database recorded a worker's departure, the crash history counts neither a death nor a start")
     func refused() {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history = next(history, departures: 4) }
@@ -116,7 +117,7 @@ struct CrashHistoryTests {
         #expect(next(left, departures: 6).suspect?.deaths == 1)
     }
 
-    @Test("the end of an owner counts as a death, unless the database shows that the owner departed")
+    @Test("the end of a partition's owner counts as a death, unless the database shows that the owner departed")
     func unanswered() {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history = next(history, departures: 4) }
@@ -127,7 +128,7 @@ struct CrashHistoryTests {
         #expect(next(history, departures: 3).suspect?.deaths == 1)
     }
 
-    @Test("once all records to isolate have passed, the history is empty")
+    @Test("once all records to isolate are finished, the partition's crash history is empty")
     func passed() {
         var history = CrashHistory()
         for _ in 0..<4 { history = next(history) }
@@ -140,7 +141,7 @@ struct CrashHistoryTests {
     }
 
     @Test(
-        "the parser reads foreign or broken commit metadata as an empty history",
+        "if a commit's metadata is foreign or broken, the parser reads an empty crash history",
         arguments: [
             "", "offset by hand", "{}", #"{"v":2,"starts":9}"#, #"{"starts":9}"#, #"{"v":1,"starts":-4}"#,
             #"{"v":1,"starts":"9","left":[],"deaths":3}"#, "\u{0}",
@@ -149,7 +150,7 @@ struct CrashHistoryTests {
         #expect(CrashHistory(metadata: metadata) == CrashHistory())
     }
 
-    @Test("the parser reads the metadata of earlier receiptd versions, and the history writes the same metadata")
+    @Test("the crash history reads and writes the commit metadata of earlier receiptd versions")
     func stored() {
         let isolated = CrashHistory(metadata: #"{"v":1,"starts":3,"left":40,"alone":57,"deaths":1,"departures":4}"#)
         #expect(isolated.starts == 3 && isolated.mode == .isolated(remaining: 40) && isolated.departures == 4)
@@ -163,7 +164,7 @@ struct CrashHistoryTests {
         #expect(isolated.metadata == #"{"v":1,"starts":3,"left":40,"alone":57,"deaths":1,"departures":4}"#)
     }
 
-    @Test("a history that is written to metadata and read back is unchanged")
+    @Test("a crash history that is written to commit metadata and read back is unchanged")
     func roundTrip() {
         var history = CrashHistory()
         for _ in 0..<4 {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Crash isolation")
+@Suite("The worker's isolation of records after crashes")
 struct CrashIsolationTests {
     private let first = TopicPartition(topic: "t", partition: 1)
     private let second = TopicPartition(topic: "t", partition: 2)
@@ -35,7 +35,7 @@ struct CrashIsolationTests {
         #expect(isolation.update() == nil && !isolation.isActive)
     }
 
-    @Test("at the fourth start without progress of one partition, the worker isolates the records of every partition")
+    @Test("at one partition's fourth start without progress, the worker isolates the records of every partition")
     func everywhere() {
         var isolation = isolating()
         #expect(isolation.admission(to: first, awaitsProgress: true) == .isolated(pending: 64))
@@ -45,7 +45,7 @@ struct CrashIsolationTests {
         #expect(isolation.next(among: [candidate(5, of: second)], now: 0) == nil)
     }
 
-    @Test("an isolated record begins once Kafka has stored its offset, and a failed store is retried after a second")
+    @Test("the worker begins an isolated record once Kafka has stored its offset, and retries a failed store after 1 s")
     func naming() {
         var isolation = isolating()
         let action = isolation.next(among: [candidate(5)], now: 10)
@@ -68,7 +68,7 @@ struct CrashIsolationTests {
         #expect(isolation.history(of: first)?.remaining == CrashHistory.isolatedRecords - 1)
     }
 
-    @Test("after three deaths in isolation a record becomes a dead letter, and the worker isolates the next record")
+    @Test("if three workers died of an isolated record, the worker writes a dead letter, and isolates the next record")
     func poison() {
         let metadata = #"{"v":1,"starts":5,"left":40,"alone":7,"deaths":2}"#
         var isolation = CrashIsolation()
@@ -81,7 +81,7 @@ struct CrashIsolationTests {
         }
     }
 
-    @Test("after three deaths the worker reads a submission once more, and after the fourth death writes a dead letter")
+    @Test("if three workers died of a submission, the worker tries it once more; a fourth death makes it a dead letter")
     func lastReading() {
         func owner(after metadata: String) -> CrashIsolation {
             var isolation = CrashIsolation(deathsOfDeadLetter: CrashHistory.deathsOfUnreadable)
@@ -104,7 +104,8 @@ struct CrashIsolationTests {
         #expect(fourth.suspectAtWork?.isPoison == false)
     }
 
-    @Test("once Kafka has stored that a suspect waits or works again, the suspect's accusation ends or begins again")
+    @Test(
+        "a suspect record's accusation ends or begins again only once Kafka has stored that the record waits or works")
     func waiting() {
         var isolation = isolating()
         #expect(isolation.metadata(ofSuspectAtWork: false) == nil)
@@ -125,7 +126,7 @@ struct CrashIsolationTests {
     }
 
     @Test(
-        "if a partition has no record, isolation ends immediately at the log's end, and otherwise after ten seconds",
+        "if the isolated partition has no record, isolation ends at once at the log's end, and otherwise after 10 s",
         arguments: [true, false])
     func idle(isAtEnd: Bool) {
         var isolation = isolating()
@@ -156,7 +157,7 @@ struct CrashIsolationTests {
         #expect(isolation.metadata(of: first, hasMoved: false).isEmpty)
     }
 
-    @Test("after progress the commit's metadata is empty, unless records are left to isolate")
+    @Test("after progress a commit's metadata has no crash history, unless records are left to isolate")
     func told() {
         var isolation = isolating()
         isolation.assigned(second, metadata: "", departures: 0)
@@ -167,7 +168,7 @@ struct CrashIsolationTests {
         #expect(isolation.metadata(of: second, hasMoved: false).isEmpty)
     }
 
-    @Test("the database's late answer decides whether the last owner's end counts as a death")
+    @Test("the database's late answer decides whether the end of a partition's last owner counts as a death")
     func prepared() {
         let metadata = #"{"v":1,"starts":4,"left":40,"alone":7,"deaths":1,"departures":4}"#
         var isolation = CrashIsolation()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Dead-letter record")
+@Suite("The record of a dead letter")
 struct DeadLetterRecordTests {
     private let letter = DeadLetter(reason: .malformedMessage, detail: "not JSON")
     private let header = KafkaHeader(name: "own", value: nil)
@@ -42,7 +42,7 @@ struct DeadLetterRecordTests {
         #expect(made.key == nil)
     }
 
-    @Test("an excerpt has the first 64 KiB of the value, and the whole value's length and SHA-256")
+    @Test("a dead letter's excerpt has the value's first 64 KiB, and the whole value's length and SHA-256")
     func excerpt() {
         let value = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
         let made = excerpt(Sample.record(key: [1], value: value, headers: [header]))
@@ -57,7 +57,7 @@ struct DeadLetterRecordTests {
         #expect(made.headers.first == header)
     }
 
-    @Test("an excerpt omits a key that is too large, and omits headers that are too large")
+    @Test("a dead letter's excerpt omits a key that is too large, and omits headers that are too large")
     func largeParts() {
         let large = [UInt8](repeating: 7, count: 70_000)
         let largeKey = excerpt(Sample.record(key: large, value: [1], headers: [header]))

@@ -21,8 +21,7 @@ struct DeletedUnreadTests {
         #expect(DeletedUnread.lost(from: 10, to: 12, resets: [20], earliest: -1) == nil)
     }
 
-    @Test(
-        "the worker counts offsets before the log's start as deleted, but no gap by compaction or transaction markers")
+    @Test("offsets before the log's start count as deleted records; gaps by compaction or transaction markers do not")
     func earliest() {
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [], earliest: 50) == 10...49)
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [], earliest: 48) == 10...47)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Delivery count")
+@Suite("The count of a batch's deliveries to Kafka")
 struct DeliveryCountTests {
-    @Test("once all deliveries have ended, `failures` returns the errors of the failed deliveries")
+    @Test("once all of a batch's deliveries have ended, `failures` returns the errors of the deliveries that failed")
     func failures() async {
         let count = DeliveryCount(expected: 3)
         count.ended(2, .sample(29))
@@ -15,7 +15,7 @@ struct DeliveryCountTests {
         #expect(failures.mapValues(\.code) == [1: 10, 2: 29])
     }
 
-    @Test("while a task waits, the count misses no delivery that eight tasks report concurrently")
+    @Test("if eight tasks report deliveries at once, the task that waits for the delivery count misses no failure")
     func concurrent() async {
         for _ in 0..<500 {
             let count = DeliveryCount(expected: 8)
@@ -27,7 +27,7 @@ struct DeliveryCountTests {
         }
     }
 
-    @Test("the publisher's pauses between tries double up to the maximum")
+    @Test("the publisher pauses twice as long before each further try, up to 5 s")
     func backoff() {
         var backoff = PublishBackoff()
         let pauses = (0..<8).map { _ in backoff.next() }

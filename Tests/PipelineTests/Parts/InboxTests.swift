@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Inbox")
+@Suite("The inbox of the consumer's thread")
 struct InboxTests {
     @Test("the inbox returns each message once, in the order of posting")
     func order() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Intake gate")
+@Suite("The intake gate between Kafka and the window")
 struct IntakeGateTests {
     private let first = TopicPartition(topic: "t", partition: 1)
     private let second = TopicPartition(topic: "t", partition: 2)
@@ -19,7 +19,7 @@ struct IntakeGateTests {
         return gate
     }
 
-    @Test("if the window is full, the gate stops polling for a second, then pauses partitions, and resumes at half")
+    @Test("if the window is full, the intake gate waits a second, then pauses partitions, and resumes at half")
     func full() {
         var gate = gate()
         for offset in 0..<4 {
@@ -44,8 +44,7 @@ struct IntakeGateTests {
         #expect(!gate.isPaused && gate.turn(now: 3) == .poll)
     }
 
-    @Test(
-        "if the window is full for under a second, the gate polls again, and the next full window waits a whole second")
+    @Test("if the window is full for under 1 s, the intake gate polls again; the next full window waits a whole second")
     func brief() {
         var gate = gate(1)
         _ = gate.take(record(0), .unlimited)
@@ -57,7 +56,7 @@ struct IntakeGateTests {
         #expect(gate.turn(now: 2.4) == .wait)
     }
 
-    @Test("the gate does not pause a partition before its first record, and this record waits outside the full window")
+    @Test("the intake gate pauses a partition only after its first record, which waits outside the full window")
     func late() {
         var gate = gate(2)
         _ = gate.take(record(0), .unlimited)
@@ -76,7 +75,7 @@ struct IntakeGateTests {
         #expect(gate.next(of: second) == 8)
     }
 
-    @Test("if two records wait outside the window and one place is free, the gate resumes only one partition")
+    @Test("if two records wait outside the window and one place is free, the intake gate resumes only one partition")
     func places() {
         var gate = gate(1)
         gate.paused([])
@@ -92,8 +91,7 @@ struct IntakeGateTests {
         #expect(gate.resume().count == 1)
     }
 
-    @Test(
-        "the gate admits no record until the partition is prepared and the owner's start is committed, in either order")
+    @Test("the intake gate admits no record until its partition is prepared and the owner's start is committed")
     func prerequisites() {
         for order in [[IntakeGate.Prerequisite.preparation, .startCommit], [.startCommit, .preparation]] {
             var gate = gate(waitingFor: [.preparation, .startCommit])
@@ -114,7 +112,8 @@ struct IntakeGateTests {
         }
     }
 
-    @Test("the gate admits no record of a closing partition, and the partition's pending records free their places")
+    @Test(
+        "if a partition closes, the intake gate admits none of its records, and its pending records free their places")
     func closed() {
         var gate = gate(waitingFor: [.preparation])
         _ = gate.take(record(0), .unlimited)
@@ -128,7 +127,9 @@ struct IntakeGateTests {
         #expect(taken == .unassigned && gate.records == 0)
     }
 
-    @Test("with a limit of two, the gate keeps later records pending and pauses the partition until progress")
+    @Test(
+        "with a limit of two records, the intake gate keeps later ones pending, and pauses the partition until progress"
+    )
     func few() {
         var gate = gate(100)
         for offset in 0..<3 {
@@ -151,7 +152,8 @@ struct IntakeGateTests {
         #expect(gate.pausable == [first])
     }
 
-    @Test("while the gate has paused all partitions, a backlogged partition resumes only with the other partitions")
+    @Test(
+        "while all partitions are paused, the intake gate resumes a backlogged partition only together with the others")
     func together() {
         var gate = gate(1)
         _ = gate.take(record(0), .isolated(pending: 0))
@@ -164,7 +166,7 @@ struct IntakeGateTests {
         #expect(gate.resume() == [first])
     }
 
-    @Test("in isolation the gate keeps all records pending until the isolation admits a single record")
+    @Test("during isolation the intake gate keeps all records pending, except the record that it admits alone")
     func isolated() {
         var gate = gate()
         for offset in 0..<2 {
@@ -178,7 +180,7 @@ struct IntakeGateTests {
         #expect(gate.admitPending(of: first, .isolated(pending: 2)).isEmpty)
     }
 
-    @Test("the gate asks librdkafka once per record to fetch the next record, and never for a paused partition")
+    @Test("the intake gate asks librdkafka once per record to fetch the next one, and never for a paused partition")
     func starving() {
         var gate = gate()
         #expect(gate.takeStarving().isEmpty)

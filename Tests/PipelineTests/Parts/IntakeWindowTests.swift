@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Intake window")
+@Suite("The window of submissions in flight")
 struct IntakeWindowTests {
     @Test("the window is full at its maximum of records, and the intake resumes at half of the maximum")
     func records() {
@@ -19,7 +19,7 @@ struct IntakeWindowTests {
         #expect(window.mayResume(beside: WorkSlots.Places()))
     }
 
-    @Test("the intake resumes once half of the places that retrying records do not hold are free")
+    @Test("the intake resumes once half of the window's places are free, not counting places that retries hold")
     func beside() {
         var window = IntakeWindow(maximumRecords: 40)
         for _ in 0..<40 { window.admit(bytes: 1) }
@@ -29,7 +29,7 @@ struct IntakeWindowTests {
         #expect(window.mayResume(beside: WorkSlots.Places(records: 20, bytes: 20)))
     }
 
-    @Test("the window is full at its maximum of bytes, and a single record may exceed the maximum")
+    @Test("the window is full at its maximum of bytes, which its last record may exceed")
     func bytes() {
         var window = IntakeWindow(maximumRecords: 10)
         window.admit(bytes: IntakeWindow.maximumBytes - 1)

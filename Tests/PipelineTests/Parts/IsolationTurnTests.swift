@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Turns to isolate a record")
+@Suite("The turns that a process's loops take to isolate a record")
 struct IsolationTurnTests {
     private let notifications = IsolationTurn.Member.topic("notifications")
     private let accounts = IsolationTurn.Member.topic("accounts")
@@ -17,7 +17,7 @@ struct IsolationTurnTests {
     }
 
     @Test(
-        "a loop gets the turn once the other loops' work has ended, and no other loop begins work until the turn ends")
+        "a loop gets the turn to isolate once the other loops are idle, and no other loop begins work during the turn")
     func exclusive() {
         let turn = IsolationTurn()
         #expect(turn.begin(accounts))
@@ -32,7 +32,7 @@ struct IsolationTurnTests {
         #expect(turn.begin(.submissions) && turn.begin(accounts))
     }
 
-    @Test("the loops get the turn in the order of their requests, and a loop that requests the turn again is last")
+    @Test("the loops get the turn to isolate a record in the order of their requests; a repeated request comes last")
     func firstComeFirstServed() {
         let turn = IsolationTurn()
         #expect(turn.take(.submissions), "its own work is no obstacle")
@@ -46,7 +46,7 @@ struct IsolationTurnTests {
         #expect(!turn.take(notifications) && turn.take(.submissions))
     }
 
-    @Test("a loop that withdraws its request for the turn does not block the other loops")
+    @Test("a loop that withdraws its request for the turn to isolate does not block the other loops")
     func givesUp() {
         let gauge = Gauge()
         let turn = IsolationTurn(gauge: gauge)

@@ -56,7 +56,7 @@ struct KafkaFoldTests {
         #expect(fold.hear(fail("refused"), from: fold.join(), now: 50) == [.trouble(refused, secondsSince: 0)])
     }
 
-    @Test("if the process's own log already reports the recovery, librdkafka's recovery is not logged")
+    @Test("if the process itself has logged Kafka's recovery, the recovery that librdkafka reports is not logged again")
     func backOnce() {
         for (before, after) in [((0, 0), (1, 0)), ((1, 0), (1, 1)), ((3, 3), (4, 4))] {
             var fold = KafkaFold()
@@ -83,7 +83,7 @@ struct KafkaFoldTests {
         #expect(fold.hear(other, from: 1, now: 61) == [.other(other, leftOut: 0)])
     }
 
-    @Test("a refused password is logged immediately, and the following disconnect does not replace the password's line")
+    @Test("a refused password is logged immediately, and a later disconnect does not replace it as the known trouble")
     func telling() {
         var fold = KafkaFold()
         _ = fold.hear(fail("Disconnected"), from: 1, now: 0)
@@ -94,7 +94,7 @@ struct KafkaFoldTests {
         #expect(fold.trouble == password)
     }
 
-    @Test("other errors of librdkafka are logged, and librdkafka's warnings become debug lines")
+    @Test("librdkafka's errors that concern no single broker are logged, and its warnings become debug lines")
     func others() {
         var fold = KafkaFold()
         let fatal = KafkaLogLine(level: 2, facility: "ERROR", message: "_FATAL (-150): fenced", code: -150)

@@ -36,7 +36,7 @@ struct LocalProofTests {
         bench.metrics.outcomes.with("receipt.rejected", reason.rawValue).value
     }
 
-    @Test("a local rejection asks neither Apple nor the database, and does not wait for its player's turn")
+    @Test("the worker rejects a proof locally without Apple, the database, or a wait for the player's turn")
     func rejections() async throws {
         try await with { bench in
             var foreign = Self.content
@@ -83,7 +83,8 @@ struct LocalProofTests {
         }
     }
 
-    @Test("without credentials the worker parks a signed transaction that is not provable, and sends Apple no request")
+    @Test(
+        "without API credentials the worker parks a signed transaction that it cannot check, and does not ask Apple")
     func notProvable() async throws {
         try await with { bench in
             let submission = submission("t")
@@ -110,7 +111,9 @@ struct LocalProofTests {
         }
     }
 
-    @Test("under local verification the worker decides proven receipts alone, and asks Apple about other receipts")
+    @Test(
+        "if the catalog says verification: local, the worker decides proven receipts alone, and asks Apple about others"
+    )
     func localVerification() async throws {
         try await with { bench in
             var app = ParkingBench.app

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Search for partitions whose decisions the database lost")
 struct LossSearchTests {
-    @Test("a partition counts as lost if its checkpoint is behind Kafka's offset, and not if the checkpoint is missing")
+    @Test("a partition's decisions count as lost if its checkpoint is behind Kafka's offset, but not if it has none")
     func lost() {
         func checkpoint(_ offset: Int64) -> OffsetCheckpoint {
             OffsetCheckpoint(nextOffset: offset, writer: 1, version: 1)
@@ -17,7 +17,7 @@ struct LossSearchTests {
         #expect(LossSearch.lost([0: 10, 1: 10, 2: 10, 3: 10], stored) == [1: 10])
     }
 
-    @Test("the search reports a topic whose broker does not answer as unread, and reads the other topic")
+    @Test("if a topic's broker does not answer, the search for lost decisions reports this, and reads the other topic")
     func unread() async throws {
         let cluster = try MockCluster(topics: ["there": 1])
         defer { cluster.close() }

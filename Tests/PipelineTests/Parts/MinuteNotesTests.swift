@@ -4,7 +4,7 @@ import Testing
 
 @Suite("At most one log line a minute for each kind of note")
 struct MinuteNotesTests {
-    @Test("the first note of a kind is logged immediately, and the later notes after a minute with their count")
+    @Test("the first note of a kind is logged at once; later notes are logged after a minute, as one line with a count")
     func folds() {
         var notes = MinuteNotes()
         #expect(notes.note("a", now: 0) == MinuteNotes.Line(kind: "a", count: 1))

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Offset tracker")
+@Suite("The tracker of a partition's committable offset")
 struct OffsetTrackerTests {
-    @Test("before the first admitted record the tracker has no committable offset")
+    @Test("before a partition's first admitted record no offset is committable")
     func empty() {
         #expect(OffsetTracker().committable == nil)
         #expect(OffsetTracker().count == 0)
@@ -29,7 +29,7 @@ struct OffsetTrackerTests {
         #expect(tracker.count == 0)
     }
 
-    @Test("a gap between admitted offsets does not stop the committable offset")
+    @Test("the committable offset passes gaps between admitted offsets")
     func gaps() {
         var tracker = OffsetTracker()
         for offset: Int64 in [3, 7, 100] { tracker.admit(offset) }
@@ -41,7 +41,8 @@ struct OffsetTrackerTests {
         #expect(tracker.committable == 101)
     }
 
-    @Test("finishing an offset twice, or an offset that was never admitted, changes nothing")
+    @Test(
+        "the offset tracker ignores a second finish of an offset, and the finish of an offset that was never admitted")
     func unknown() {
         var tracker = OffsetTracker()
         tracker.finish(5)
@@ -84,7 +85,8 @@ struct OffsetTrackerTests {
         }
     }
 
-    @Test("once the first record is finished, all finished records behind it are committable, and leave memory")
+    @Test(
+        "once the first record is finished, all finished records after it are committable, and the tracker drops them")
     func headBlocks() {
         var tracker = OffsetTracker()
         for offset in Int64(0)..<50_000 { tracker.admit(offset) }
@@ -98,7 +100,7 @@ struct OffsetTrackerTests {
         #expect(tracker.heldCount == 1)
     }
 
-    @Test("after 200,000 records with 100 unfinished, the tracker holds at most 4096 entries")
+    @Test("the offset tracker holds at most 4096 entries over 200,000 records, of which 100 at a time are unfinished")
     func longRun() {
         var tracker = OffsetTracker()
         for offset in Int64(0)..<200_000 {

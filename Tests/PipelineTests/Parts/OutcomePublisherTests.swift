@@ -8,7 +8,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Outcome publisher")
+@Suite("The publisher of outcome events and dead letters")
 struct OutcomePublisherTests {
     private static let produce: Int16 = 0
     private static let tooLargeLine =
@@ -35,7 +35,9 @@ struct OutcomePublisherTests {
             settings: settings, health: health, logger: Logger(label: "test") { _ in log }, now: { 0 })
     }
 
-    @Test("an idle publisher reports progress, and a closed publisher does not count as stuck", .timeLimit(.minutes(1)))
+    @Test(
+        "an idle publisher tells health that it makes progress, and a closed publisher does not count as stuck",
+        .timeLimit(.minutes(1)))
     func progress() async throws {
         let beats = AsyncStream<Void>.makeStream()
         let seconds = Atomic<UInt64>(0)
@@ -68,7 +70,7 @@ struct OutcomePublisherTests {
         try await read(Sample.outcomes).map { $0.text.replacing(" ", with: "") }
     }
 
-    @Test("the publisher withdraws a suspect's accusation once, before the publisher sends the suspect's events")
+    @Test("before the publisher sends the events of a suspect record, it withdraws the record's accusation once")
     func answersOfSuspects() async throws {
         let publisher = try publisher()
         let changes = AsyncStream<Bool>.makeStream()
@@ -155,7 +157,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("the publisher leaves an outbox event that is too large unacknowledged, and publishes the other events")
+    @Test("if an outbox event is too large, the publisher leaves it unacknowledged, and publishes the other events")
     func sweep() async throws {
         let publisher = try publisher(["message.max.bytes": "2000"])
         let events = (0..<6).map { Sample.event($0, bytes: $0 == 2 ? 4000 : 0) }
@@ -165,7 +167,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("after a refusal by the broker the publisher retries outbox events in order")
+    @Test("if the broker refuses outbox events, the publisher retries the events in order")
     func sweepRetried() async throws {
         let publisher = try publisher()
         cluster.pushRequestErrors(apiKey: Self.produce, [29])
@@ -201,8 +203,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test(
-        "the publisher sends an excerpt of a dead letter that is too large, and after other refusals the whole letter")
+    @Test("if a dead letter is too large, the publisher sends an excerpt; after other refusals, the whole dead letter")
     func deadLetter() async throws {
         let publisher = try publisher(["message.max.bytes": "200000"])
         let record = Sample.record(key: [1], value: [UInt8](repeating: 1, count: 300_000))

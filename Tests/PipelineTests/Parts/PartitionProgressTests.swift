@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Commits of offsets and checkpoints")
+@Suite("A partition's progress through checkpoints and commits")
 struct PartitionProgressTests {
     private static let first = DatabaseHistory("first")
     private static let second = DatabaseHistory("second")
@@ -48,7 +48,9 @@ struct PartitionProgressTests {
         return progress.endCheckpoint(write, partition: 0, CheckpointResult(history: history))
     }
 
-    @Test("a partition starts at the lower of commit and checkpoint, or at the log's start without a valid checkpoint")
+    @Test(
+        "a partition is read from the lower of commit and checkpoint, or from the log's start if no checkpoint is valid"
+    )
     func start() {
         func start(_ committed: Int64, _ row: Int64?, _ log: (low: Int64, high: Int64)?) -> Int64 {
             PartitionProgress.start(committed: committed, row: .some(row.map { Self.row($0) }), log: log)
@@ -60,7 +62,7 @@ struct PartitionProgressTests {
         #expect(start(900, 1000, (0, 50)) == 900)
     }
 
-    @Test("an offset is due for one commit once all records before the offset are finished and checkpointed")
+    @Test("an offset is committed once, after all records before it are finished and the checkpoint is stored")
     func checkpointed() throws {
         var progress = Self.agreed(at: 5)
         #expect(progress.due == nil)
@@ -83,7 +85,7 @@ struct PartitionProgressTests {
         #expect(progress.due == nil && isNoneDue(progress))
     }
 
-    @Test("if Kafka has no offset, a checkpoint row of another owner makes no offset committable")
+    @Test("if Kafka has no offset of the group, another owner's checkpoint row makes no offset committable")
     func foreignRow() throws {
         // An operator recreated the topic. Kafka has no offset of the group, and the row is from the deleted topic.
         var progress = PartitionProgress(start: 0, committed: nil, row: .some(Self.row(30)), writer: 9)
@@ -97,7 +99,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 10)
     }
 
-    @Test("if a write or a read finds that the checkpoint row went back, the partition restarts")
+    @Test("if a write or a read finds an older checkpoint row than the owner's, or none, the partition restarts")
     func fellBack() throws {
         var progress = Self.agreed(at: 5)
         #expect(finish(5..<9, of: &progress) == nil)
@@ -117,7 +119,7 @@ struct PartitionProgressTests {
         #expect(result8 == .databaseFellBack)
     }
 
-    @Test("the partition restarts if decisions, or a decision and its checkpoint, belong to two database histories")
+    @Test("if two decisions, or a decision and its checkpoint, are of two database histories, the partition restarts")
     func histories() throws {
         var progress = Self.agreed(at: 0)
         #expect(finish(0..<2, of: &progress, in: Self.first) == nil)
@@ -126,7 +128,7 @@ struct PartitionProgressTests {
         #expect(try checkpoint(&progress, in: Self.second) == .otherHistory)
     }
 
-    @Test("a new database history restarts no partition if all decisions of the earlier history are checkpointed")
+    @Test("if the earlier database history's decisions are all checkpointed, a new history restarts no partition")
     func quietRestart() throws {
         var progress = Self.agreed(at: 0)
         #expect(finish(0..<2, of: &progress, in: Self.first) == nil)
@@ -139,7 +141,7 @@ struct PartitionProgressTests {
         #expect(progress.committable == 3)
     }
 
-    @Test("if a checkpoint's answer is lost, the owner writes the checkpoint again, and recognises its own row")
+    @Test("if the answer to a checkpoint's write is lost, the owner repeats the write, and recognises its own row")
     func lostAnswer() throws {
         var progress = Self.agreed(at: 0)
         #expect(finish(0..<2, of: &progress, in: Self.first) == nil)
@@ -158,7 +160,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 2)
     }
 
-    @Test("the owner accepts a late checkpoint of the previous owner, and restarts after a third worker's checkpoint")
+    @Test("a partition's owner accepts the previous owner's late checkpoint, and restarts after a third worker's")
     func otherWriters() throws {
         var progress = Self.agreed(at: 5)
         #expect(finish(5..<6, of: &progress) == nil)
@@ -173,7 +175,7 @@ struct PartitionProgressTests {
         #expect(result13 == .otherOwner)
     }
 
-    @Test("if a read of the checkpoint row began before the last checkpoint was written, its result is ignored")
+    @Test("if a read of the checkpoint row began before the row was last written, the owner ignores the read's result")
     func outdatedLook() throws {
         var progress = Self.agreed(at: 5)
         let asked = try #require(progress.verifiableRow)
@@ -183,7 +185,7 @@ struct PartitionProgressTests {
         #expect(result14 == nil)
     }
 
-    @Test("if a checkpoint read late is below Kafka's offset, the partition restarts, unless the group has no offset")
+    @Test("if a checkpoint that is read late is missing or below Kafka's offset, the partition restarts")
     func late() {
         var progress = PartitionProgress(start: 5, committed: CommitMark(offset: 5), row: nil, writer: 9)
         #expect(!progress.isRowKnown && isNoneDue(progress))
@@ -200,7 +202,7 @@ struct PartitionProgressTests {
         #expect(result17 == nil)
     }
 
-    @Test("the position does not pass an unfinished record, although a later record is finished")
+    @Test("a partition's position does not pass an unfinished record, even if a later record is finished")
     func abandoned() throws {
         var progress = Self.agreed(at: 1)
         progress.admit(1)
@@ -210,7 +212,7 @@ struct PartitionProgressTests {
         #expect(progress.position == 1)
     }
 
-    @Test("after an offset reset, no offset is committed until the earlier epoch's records are finished")
+    @Test("after an offset reset, no offset is committed until all records from before the reset are finished")
     func epochs() throws {
         var progress = Self.agreed(at: 100)
         for offset in Int64(100)..<103 { progress.admit(offset) }
@@ -233,7 +235,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 1)
     }
 
-    @Test("a checkpoint of an earlier epoch makes no offset of the next epoch committable")
+    @Test("a checkpoint from before an offset reset makes no offset committable after the reset")
     func checkpointOfEarlierEpoch() throws {
         var progress = Self.agreed(at: 100)
         #expect(finish(100..<103, of: &progress) == nil)
@@ -248,7 +250,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 2)
     }
 
-    @Test("if one offset is in flight in two epochs, the position waits for both records")
+    @Test("if one offset is in flight from before and from after an offset reset, the position waits for both records")
     func sameOffset() {
         var progress = Self.agreed(at: 7)
         progress.admit(7)
@@ -263,7 +265,8 @@ struct PartitionProgressTests {
         #expect(progress.position == 8)
     }
 
-    @Test("offsets up to the highest decided offset may be redelivered, and in a new epoch also all admitted offsets")
+    @Test(
+        "offsets up to the highest decided one may be redelivered; after an offset reset, all admitted offsets may be")
     func redelivery() {
         let partition = AssignedPartition(assignment: 1, progress: Self.agreed(at: 5))
         partition.prepared(highestDecided: 10)

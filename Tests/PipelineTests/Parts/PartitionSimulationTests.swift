@@ -3,11 +3,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Simulated life of a partition")
+@Suite("Simulations of a partition under crashes, fail-overs and full windows")
 struct PartitionSimulationTests {
-    @Test(
-        "despite simulated crashes and zombies, every record is decided in its player's order before its commit"
-    )
+    @Test("with simulated crashes and zombie workers, every record is decided in its player's order before its commit")
     func randomSchedules() {
         simulate { seed in
             var simulation = PartitionSimulation(seed: seed, isDatabaseTroubled: false)
@@ -15,7 +13,8 @@ struct PartitionSimulationTests {
         }
     }
 
-    @Test("despite simulated restores and fail-overs with surviving old sessions, every record is decided in the end")
+    @Test(
+        "despite simulated database restores and fail-overs that old sessions survive, every record is finally decided")
     func troubledDatabases() {
         simulate { seed in
             var simulation = PartitionSimulation(seed: seed, isDatabaseTroubled: true)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Player lanes")
+@Suite("Each player's lane of submissions")
 struct PlayerLanesTests {
-    @Test("a player's turns come in the order of the tickets, even if the waits begin in reverse order")
+    @Test("a player's submissions take turns in the order of their tickets, even if the last begins to wait first")
     func order() async {
         let lanes = PlayerLanes()
         let tickets = (0..<50).map { _ in lanes.enter("player") }
@@ -37,7 +37,7 @@ struct PlayerLanesTests {
         #expect(lanes.isEmpty)
     }
 
-    @Test("a cancelled second ticket stops waiting, and the third ticket still waits for the first ticket")
+    @Test("if a player's second submission is cancelled, the third still waits for the first")
     func cancelled() async {
         let lanes = PlayerLanes()
         let first = lanes.enter("player")
@@ -61,7 +61,7 @@ struct PlayerLanesTests {
         #expect(lanes.isEmpty)
     }
 
-    @Test("a ticket that is cancelled before its wait does not wait")
+    @Test("if a submission is cancelled before it waits for its player's turn, it does not wait")
     func cancelledBefore() async {
         let lanes = PlayerLanes()
         let first = lanes.enter("player")
@@ -77,7 +77,9 @@ struct PlayerLanesTests {
         #expect(lanes.isEmpty)
     }
 
-    @Test("if a submission leaves its lane without a wait, or twice, the other turns come in order")
+    @Test(
+        "if a submission leaves its lane early, or twice, the player's other submissions still get their turns in order"
+    )
     func leaving() async {
         let lanes = PlayerLanes()
         let tickets = (0..<4).map { _ in lanes.enter("player") }

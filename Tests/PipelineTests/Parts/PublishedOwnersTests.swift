@@ -5,13 +5,14 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Owners in published events")
+@Suite("The owners of purchases, as published events name them")
 struct PublishedOwnersTests {
     private func claim(_ transaction: StoreTransactionID, _ player: PlayerID) -> PublishedClaim {
         PublishedClaim("1000", of: player, in: "com.example.game", published: transaction)
     }
 
-    @Test("of published grants the latest owner counts, with the owner's earliest event, in any order of reading")
+    @Test(
+        "a purchase's owner is the player of the latest published grant, in whatever order the worker reads the events")
     func latest() {
         let events: [(claim: PublishedClaim, at: Int64)] = [
             (claim("1000", "first"), 10), (claim("1001", "first"), 20), (claim("1002", "second"), 30),

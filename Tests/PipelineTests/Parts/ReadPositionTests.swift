@@ -29,7 +29,8 @@ struct ReadPositionTests {
         #expect(gate.next(of: partition) == 12 && gate.reached(in: partition, decided: 10) == 10)
     }
 
-    @Test("past a transaction marker the read position reaches the log's end, and the offset to commit stays")
+    @Test(
+        "if the log ends with a transaction marker, the read position reaches the end, and the offset to commit stays")
     func start() {
         let owner = BatchedTopicPartition(
             progress: PartitionProgress(start: 10, committed: CommitMark(offset: 10), row: nil, writer: 1))
@@ -46,7 +47,7 @@ struct ReadPositionTests {
         #expect(owner.reached == 14 && owner.progress.position == 13)
     }
 
-    @Test("the read position of a recreated topic returns to 0, and of an unassigned partition is the decided offset")
+    @Test("the read position of a recreated topic returns to 0; that of an unassigned partition is the decided offset")
     func anew() {
         var position = ReadPosition()
         #expect(position.reached(decided: nil) == nil && position.reached(decided: 3) == 3)

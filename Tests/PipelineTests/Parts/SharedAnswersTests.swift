@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Shared answers")
+@Suite("Apple's answers that several tasks share")
 struct SharedAnswersTests {
     private let key = SharedAnswers.Key(proof: Digest256(hashing: [1]), bundleID: "com.example.game")
 
@@ -35,7 +35,7 @@ struct SharedAnswersTests {
         }
     }
 
-    @Test("one request to Apple answers all twenty waiting tasks, even if the request fails")
+    @Test("if twenty tasks need the same answer of Apple, one request serves them all, even if the request fails")
     func shared() async throws {
         for answer in [Sample.genuine("1"), .trouble(.init(.timeout)), .blocked(.sharedSecret)] {
             let shared = SharedAnswers()
@@ -46,14 +46,14 @@ struct SharedAnswersTests {
         }
     }
 
-    @Test("a task that comes after the answer sends a new request to Apple")
+    @Test("if a task comes only after Apple's answer to the other tasks, it sends Apple a new request")
     func later() async throws {
         let shared = SharedAnswers()
         _ = try await ask(3, shared, answer: Sample.genuine("1"))
         #expect(await shared.answer(for: key) { .refused(.unauthentic) } == .refused(.unauthentic))
     }
 
-    @Test("the same proof for another app is a separate request to Apple")
+    @Test("if two apps submit the same proof, each app has its own request to Apple")
     func otherApp() async {
         let shared = SharedAnswers()
         let other = SharedAnswers.Key(proof: key.proof, bundleID: "com.example.other")
@@ -79,7 +79,7 @@ struct SharedAnswersTests {
         #expect(await follower.value == .trouble(.init(.connection)))
     }
 
-    @Test("a late follower waits only while another task asks Apple, and leaves without waking the other followers")
+    @Test("a task that comes late waits only if another task asks Apple, and may leave without waking the others")
     func late() {
         var followers = AnswerFollowers<String>()
         /// Returns the task's ticket; nil if the task itself asks Apple.
@@ -105,7 +105,7 @@ struct SharedAnswersTests {
         #expect(end().isEmpty)
     }
 
-    @Test("in random schedules no two tasks ask Apple simultaneously, and every task returns")
+    @Test("in random schedules no two tasks ask Apple for the same answer at once, and every task returns")
     func random() async {
         let seed = freshSeed()
         var random = SeededRandom(seed: seed)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Complaints about topics")
+@Suite("The worker's complaints about Kafka topics")
 struct TopicStatesTests {
     private let submissions = WatchedTopic(name: "submissions", isNeeded: true)
     private let outcomes = WatchedTopic(name: "outcomes", isNeeded: true)
@@ -41,7 +41,7 @@ struct TopicStatesTests {
         #expect(states.complaint(ofNeeded: false) == nil)
     }
 
-    @Test("a time-out or transport error leaves a topic's known state unchanged")
+    @Test("a time-out or transport error does not change what the worker knows about a topic")
     func unanswered() {
         var states = TopicStates()
         states.note(submissions, failed(KafkaError.Code.timedOut))

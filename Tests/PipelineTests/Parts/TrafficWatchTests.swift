@@ -9,7 +9,7 @@ import Testing
 @testable import Operations
 @testable import Pipeline
 
-@Suite("Log lines about traffic")
+@Suite("The worker's log lines about its traffic")
 struct TrafficWatchTests {
     private let written = Written()
 
@@ -65,7 +65,7 @@ struct TrafficWatchTests {
             ])
     }
 
-    @Test("a record key that is not player_id gives one warning, and a misspelt field gives a second warning")
+    @Test("the worker warns once about record keys that are not player_id, and once about a misspelt field")
     func integrations() throws {
         let watch = watch()
         let record = record(

@@ -33,7 +33,7 @@ struct UnreadableBatchesTests {
     }
 
     @Test(
-        "after 30 s without a record before the log's end, the worker suspects an unreadable batch, but not in a pause")
+        "if no record comes for 30 s before the log's end, the worker suspects an unreadable batch, but not in a pause")
     func standstill() {
         var batches = UnreadableBatches()
         func look(_ next: Int64?, _ now: Double, end: Int64? = 10, mayCome: Bool = true) -> UnreadableBatches.Suspicion?

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Work in hand")
+@Suite("The work on a submission in hand")
 struct WorkInHandTests {
     private enum Ending { case done, abandoned }
 
@@ -28,7 +28,7 @@ struct WorkInHandTests {
         return ending
     }
 
-    @Test("if the worker abandons waiting work, the work's wait throws Abandoned", arguments: [false, true])
+    @Test("if the worker abandons a submission that waits, the wait throws Abandoned", arguments: [false, true])
     func waiting(immediately: Bool) async throws {
         let work = WorkInHand(at: ParkingBench.position(0))
         let ending = try await startWaiting(work)
@@ -36,7 +36,8 @@ struct WorkInHandTests {
         try await ending.until("it is given up") { $0 == .abandoned }
     }
 
-    @Test("if the worker abandons work under way, the work continues uncancelled, and the next wait throws Abandoned")
+    @Test(
+        "if the worker abandons a submission at work, the work goes on uncancelled, and the next wait throws Abandoned")
     func underWay() async throws {
         let work = WorkInHand(at: ParkingBench.position(0))
         let gate = Shared(false)
@@ -56,7 +57,8 @@ struct WorkInHandTests {
         #expect(seen.value?.isAbandoned == true)
     }
 
-    @Test("immediate abandonment cancels work under way, even if the work was abandoned before it started")
+    @Test(
+        "immediate abandonment cancels a submission's work, even if the submission was abandoned before the work began")
     func immediately() async throws {
         for isEarly in [false, true] {
             let work = WorkInHand(at: ParkingBench.position(0))
@@ -71,7 +73,7 @@ struct WorkInHandTests {
         }
     }
 
-    @Test("a task does not retain its work after the work has ended")
+    @Test("once the work on a submission has ended, the work's task does not keep the work in memory")
     func ended() async throws {
         weak var kept: WorkInHand?
         let hasEnded = Shared(false)

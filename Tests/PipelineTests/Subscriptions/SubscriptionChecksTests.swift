@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Checks of subscriptions with an incomplete answer from Apple")
+@Suite("Subscription checks that Apple answers incompletely or too late")
 struct SubscriptionChecksTests {
     private static let day: Int64 = 86_400_000
     private static let now = WallClock.now
@@ -95,7 +95,7 @@ struct SubscriptionChecksTests {
         #expect(times.contains(try await bench.due()))
     }
 
-    @Test("the worker postpones a check that takes too long by one to two minutes")
+    @Test("if a check of a subscription takes too long, the worker postpones the check for one to two minutes")
     func putOff() async throws {
         let bench = try Bench()
         defer { bench.pipeline.close() }

@@ -85,7 +85,9 @@ struct SubscriptionQuestionTests {
 
     private struct Unexpected: Error {}
 
-    @Test("with API credentials the worker asks Apple only for the statuses, and finds the next period")
+    @Test(
+        "with API credentials the worker asks Apple only for a subscription's statuses, and finds the next period there"
+    )
     func statuses() async throws {
         let queries = InMemoryStoreQueries()
         queries.register([Self.status("1001", from: 30, .active, at: 31)], of: "1000")
@@ -101,7 +103,7 @@ struct SubscriptionQuestionTests {
     }
 
     @Test(
-        "after a missed period the worker reads the history, and reports late periods only if the product grants them",
+        "if a period was missed, the worker reads the history, and reports late periods only if the product grants them",
         arguments: [true, false])
     func missed(isLate: Bool) async throws {
         let queries = InMemoryStoreQueries()
@@ -117,7 +119,7 @@ struct SubscriptionQuestionTests {
     }
 
     @Test(
-        "after a plan change in mid-period the worker reads the history only if the product grants late periods",
+        "if a subscription's plan changed, the worker reads the history only if the product grants late periods",
         arguments: [true, false])
     func changedPlan(isLate: Bool) async throws {
         let queries = InMemoryStoreQueries()
@@ -133,7 +135,7 @@ struct SubscriptionQuestionTests {
         #expect((findings.readUntil == .end) == isLate)
     }
 
-    @Test("until the history has been read, each check searches the history for a period missed earlier")
+    @Test("until a subscription's history has been read, each check searches the history for a period missed earlier")
     func missedBefore() async throws {
         let queries = InMemoryStoreQueries()
         queries.register([Self.status("1002", from: 60, .active, at: 62)], of: "1000")
@@ -154,7 +156,7 @@ struct SubscriptionQuestionTests {
         #expect(findings.periods.map(\.purchase.transactionID).contains("1001"))
     }
 
-    @Test("if the history is too long for one try, later tries read the history to the end")
+    @Test("if a subscription's history is too long for one try, later tries read the history to the end")
     func longHistory() async throws {
         let queries = InMemoryStoreQueries()
         queries.register([Self.status("1002", from: 60, .active, at: 62)], of: "1000")
@@ -187,7 +189,9 @@ struct SubscriptionQuestionTests {
         #expect(tries > 1 && all.isSubset(of: found))
     }
 
-    @Test("without API credentials the worker asks verifyReceipt with the kept receipt, and keeps the newest receipt")
+    @Test(
+        "without API credentials the worker sends verifyReceipt the kept receipt, and keeps the answer's newest receipt"
+    )
     func receipts() async throws {
         var answer = GenuineReceipt(
             bundleID: Self.bundle, environment: .production,
@@ -207,7 +211,7 @@ struct SubscriptionQuestionTests {
         #expect(asked.map(\.receipt) == ["AAAA"] && asked.allSatisfy { $0.isRetry && $0.isProven && $0.isLeased })
     }
 
-    @Test("after an answer without a receipt the worker asks Apple again later")
+    @Test("if Apple's answer about a subscription has no receipt, the worker asks Apple again later")
     func nothingTold() async {
         let answer = await ask(
             Self.app(hasServerAPI: false), Self.leased(receipt: "AAAA"), Self.verifier(.refused(.nothingTold)))
@@ -218,7 +222,8 @@ struct SubscriptionQuestionTests {
         #expect(seconds > 0)
     }
 
-    @Test("after a 429 the worker waits for Retry-After, and an unknown subscription yields no findings")
+    @Test(
+        "after a 429 a subscription's check waits for Retry-After; a subscription unknown to Apple yields no findings")
     func trouble() async throws {
         let queries = InMemoryStoreQueries()
         let until = Self.start.adding(milliseconds: 31 * Self.day + 600_000)
@@ -234,7 +239,7 @@ struct SubscriptionQuestionTests {
         #expect(unknown == SubscriptionFindings())
     }
 
-    @Test("without credentials and without a receipt the worker does not ask Apple")
+    @Test("without API credentials and without a kept receipt the worker does not ask Apple about a subscription")
     func nothing() async throws {
         let receipts = Self.verifier(.blocked(.request))
         let answer = await ask(Self.app(hasServerAPI: false), Self.leased(), receipts)
@@ -257,7 +262,7 @@ struct SubscriptionQuestionTests {
         }
     }
 
-    @Test("the worker reports the refunds of older periods and of other products in the receipt")
+    @Test("the worker reports the refunds of older periods and of other products that a subscription's receipt shows")
     func takenBack() async throws {
         func cancelled(_ purchase: StorePurchase) -> StorePurchase {
             var purchase = purchase

@@ -1,14 +1,14 @@
 import TestSupport
 import Testing
 
-@Suite("Waits for a change in tests")
+@Suite("The tests' waits for a change")
 struct ChangeSignalTests {
-    @Test("a wait returns immediately if its condition already holds")
+    @Test("a test's wait returns immediately if its condition already holds")
     func holds() async throws {
         try await ChangeSignal().until("nothing") { true }
     }
 
-    @Test("if a change comes while a wait checks its condition, the wait checks the condition again")
+    @Test("if a change comes while a test's wait checks its condition, the wait checks the condition again")
     func whileLooking() async throws {
         let value = Shared(0)
         let looks = Shared(0)
@@ -21,7 +21,8 @@ struct ChangeSignalTests {
         #expect(looks.value == 3)
     }
 
-    @Test("a wait checks its condition after a change of its own signal, and not after a change of another signal")
+    @Test(
+        "a test's wait checks its condition after a change of its own signal, and not after a change of another signal")
     func woken() async throws {
         let value = Shared(0)
         let other = Shared(0)
@@ -39,7 +40,7 @@ struct ChangeSignalTests {
         #expect(looks.value == 2)
     }
 
-    @Test("200 concurrent waits see all changes of 200 concurrent writers")
+    @Test("200 concurrent waits of a test see all changes of 200 concurrent writers")
     func manyWriters() async throws {
         let number = Shared(0)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -52,7 +53,7 @@ struct ChangeSignalTests {
         #expect(number.value == 200)
     }
 
-    @Test("a wait past its deadline throws its description and place, and a cancelled wait throws CancellationError")
+    @Test("a test's wait throws its description and place at its deadline, and CancellationError if it is cancelled")
     func neverComes() async throws {
         let value = Shared(7)
         let error = await #expect(throws: DeadlinePassed.self) {

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Console
 
-@Suite("The console's parts")
+@Suite("The console's CSV files, host names, sign-ins, sessions and passwords")
 struct ConsolePartsTests {
     @Test(
-        "a CSV cell that a spreadsheet would run as a formula gets an apostrophe, and quoting follows RFC 4180",
+        "the console puts an apostrophe before a CSV cell that a spreadsheet would run, and quotes by RFC 4180",
         arguments: [
             ("plain", "plain"), ("", ""), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("a\nb", "\"a\nb\""),
             ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@a", "'@a"), ("\t=1", "'\t=1"), ("  =1", "'  =1"),
@@ -29,7 +29,7 @@ struct ConsolePartsTests {
         #expect(ShownPrice.text(nil, "EUR").isEmpty && ShownPrice.text(milliunits, nil).isEmpty)
     }
 
-    @Test("a filter's player and product keep their white space, because ids are compared byte by byte")
+    @Test("a console filter keeps white space in the ids of player and product, because ids are compared byte by byte")
     func filteredIDs() throws {
         let fields = ["player": " bob", "product": "gold\u{A0}", "bundle": "", "reason": "crashed"]
         let filter = try #require(
@@ -38,7 +38,7 @@ struct ConsolePartsTests {
         #expect(filter.bundleID == nil && filter.reason == "crashed")
     }
 
-    @Test("a CSV file begins with its header row, and each row ends with CR LF")
+    @Test("a CSV file of the console begins with its header row, and each row ends with CR LF")
     func csv() {
         #expect(CSV.text(["A", "B"], [["1", "x,y"]]) == "A,B\r\n1,\"x,y\"\r\n")
     }
@@ -102,7 +102,8 @@ struct ConsolePartsTests {
         try #require(PasswordHash(of: password))
     }
 
-    @Test("the delay after wrong passwords for a name doubles up to 16 seconds, and waiting sign-ins are limited")
+    @Test(
+        "the console doubles the delay after wrong passwords for a name up to 16 seconds, and limits waiting sign-ins")
     func limit() {
         let limit = SignInLimit()
         let ann = SignInLimit.Origin.name(0)
@@ -128,7 +129,7 @@ struct ConsolePartsTests {
         #expect(limit.failed(ann, now: SignInLimit.forgottenAfterSeconds) == 1)
     }
 
-    @Test("wrong passwords for an unknown name have the same delays and limits as for a user's name")
+    @Test("the console delays and limits wrong passwords for an unknown name as for a user's name")
     func unknownNames() async throws {
         let passwords = Passwords([.init(name: "ann", role: .operate, password: try Self.hash("a-long-one"))])
         func waits(_ name: String) -> [Double] {
@@ -153,7 +154,7 @@ struct ConsolePartsTests {
     }
 
     @Test(
-        "a user's known browser can sign in while guessers occupy all places, and nobody can forge the browser's cookie"
+        "if guessers occupy all places for sign-ins, a user's known browser can sign in; a forged cookie does not help"
     )
     func keptOut() throws {
         let hash = try Self.hash("a-long-one")
@@ -176,7 +177,7 @@ struct ConsolePartsTests {
         #expect(passwords.mark(of: "made up") == nil)
     }
 
-    @Test("a session ends after its lifetime, or when newer sessions need its place")
+    @Test("a console session ends after its lifetime, or when newer sessions need its place")
     func sessions() {
         let sessions = Sessions()
         let user = ConsoleUser(name: "ann", mayChange: true)
@@ -193,7 +194,7 @@ struct ConsolePartsTests {
         #expect(sessions.find(ended.id, now: 3) == nil)
     }
 
-    @Test("a password, even with a colon, signs in only its own user")
+    @Test("a password, even with a colon, signs only its own user in to the console")
     func passwords() async throws {
         let passwords = Passwords([
             .init(name: "ann", role: .operate, password: try Self.hash("a:b")),
@@ -211,7 +212,7 @@ struct ConsolePartsTests {
         }
     }
 
-    @Test("a password is hashed with a new salt each time, and hashes of other programs are verified")
+    @Test("the console hashes a password with a new salt each time, and verifies scrypt hashes of other programs")
     func hashes() throws {
         let hash = try Self.hash("a right: password")
         #expect(hash.text != (try Self.hash("a right: password")).text)
@@ -230,7 +231,7 @@ struct ConsolePartsTests {
     }
 
     @Test(
-        "a malformed hash, or a hash too costly to verify, is refused",
+        "the console refuses a malformed password hash, and a hash that is too costly to verify",
         arguments: [
             "", "secret-9", "$scrypt$", "$2b$12$abcdefghijklmnopqrstuv",
             "$scrypt$ln=30,r=8,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA",

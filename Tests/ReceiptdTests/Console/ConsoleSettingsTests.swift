@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReceiptdConfiguration
 
-@Suite("Console settings")
+@Suite("The settings of `receiptd console`")
 struct ConsoleSettingsTests {
     private func read(_ environment: [String: String]) throws -> Settings {
         try Settings.Reader(environment: environment).read(requiring: [])
@@ -10,7 +10,7 @@ struct ConsoleSettingsTests {
 
     private static let hash = "$scrypt$ln=15,r=8,p=1$dGVzdHMgb2YgcmVjZWlwMg$sbKecv7T+yQ2FOmqaB+/Ll8KmQA9r4tMKeCEv6xh3aE"
 
-    @Test("CONSOLE_USERS has a line with name, role and hash per user, and the summary shows only the number of users")
+    @Test("the settings read name, role and hash from each line of CONSOLE_USERS, and print only the number of users")
     func users() throws {
         let settings = try read(["CONSOLE_USERS": "ann:operate:\(Self.hash)\r\n\nrob-2:read:\(Self.hash)\n"])
         #expect(settings.console.users.map(\.name) == ["ann", "rob-2"])
@@ -22,7 +22,7 @@ struct ConsoleSettingsTests {
     }
 
     @Test(
-        "a malformed CONSOLE_USERS is a fault that names `receiptd console password`, and shows no password or hash",
+        "if CONSOLE_USERS is malformed, the fault names `receiptd console password`, and shows no password or hash",
         arguments: [
             "ann", "ann:operate", "ann:operate:", "ann:operate:secret-9", "ann:admin:$", ":read:$", "a b:read:$",
             "ann:read:$\nann:operate:$", "ann:read:$\nrob:operate:secret-9",
@@ -37,7 +37,7 @@ struct ConsoleSettingsTests {
         #expect(faults?.description.contains("sbKecv7T") == false)
     }
 
-    @Test("without users the console may listen only on loopback")
+    @Test("without users in CONSOLE_USERS the console may listen only on loopback")
     func loopback() throws {
         for host in ["127.0.0.1", "::1", "localhost", "127.1.2.3"] {
             #expect(throws: Never.self) { try read(["CONSOLE_HTTP_HOST": host]).console.requireUsers() }

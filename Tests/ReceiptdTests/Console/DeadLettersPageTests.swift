@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The console's page of dead letters")
 struct DeadLettersPageTests {
-    @Test("the filter offers the reasons that occurred, and the selected reason")
+    @Test("the console's filter of dead letters offers the reasons that occurred, and the selected reason")
     func reasons() {
         let session = Sessions().start(ConsoleUser(name: "ann", mayChange: false), now: 0)
         func page(_ names: [String]) -> DeadLettersPage {

@@ -27,7 +27,7 @@ struct StandingTests {
     }
 
     @Test(
-        "the page offers Revoke for a valid grant, Reinstate for an operator's revocation, neither after a full refund"
+        "the console offers Revoke for a grant, Reinstate after an operator's revocation, neither after a full refund"
     )
     func grants() throws {
         let stands = try first(section("grants", grant()))
@@ -47,7 +47,7 @@ struct StandingTests {
         #expect(part.state == "granted, 3 of 10 taken back" && part.changes.map(\.change) == [.revoke])
     }
 
-    @Test("the page offers the changes that are possible for a held, parked or unclaimed purchase in its state")
+    @Test("the console offers the changes that are possible for a held, parked or unclaimed purchase in its state")
     func waiting() throws {
         let hold = #"{"transaction_id":"2","player_id":"p","product_id":"gems","quantity":1,"reason":"daily_limit""#
         let held = try first(section("holds", hold + "}"))
@@ -85,7 +85,8 @@ struct StandingTests {
         #expect(Timeline(granted).entries.filter { $0.words.contains("Bought from") }.count == 1)
     }
 
-    @Test("the page explains a subscription in grace and a rejection in words, and escapes stored text")
+    @Test(
+        "the console explains a subscription's grace period and a rejection in words, and escapes stored text as HTML")
     func others() throws {
         let grace = try first(
             section(
@@ -103,7 +104,7 @@ struct StandingTests {
         #expect(try first(section("outcomes", bare)).sentence.contains("another game account"))
     }
 
-    @Test("a purchase's page shows the state, then the timeline with the oldest entry first, then the facts")
+    @Test("a purchase's page in the console shows the state, then the timeline from the oldest entry, then the facts")
     func page() throws {
         let inspection = Inspection(sections: [
             try section("grants", grant(#","revoked_at":"2026-11-28T05:00:00+00:00","revoked_units":10"#))
@@ -124,8 +125,7 @@ struct StandingTests {
         #expect(html.contains("/search?q=p\"><span class=\"word\">p</span></a>") && !html.contains("<script"))
     }
 
-    @Test(
-        "the timeline merges tries with the same result, shows an event after its grant, and links the event's ids")
+    @Test("the console's timeline merges tries with the same result, and shows an event with links after the grant")
     func timeline() throws {
         func asked(_ second: Int, _ milliseconds: Int) -> String {
             #"{"step":"apple","at":"2026-11-27T04:52:1\#(second)Z","detail":"verifyReceipt Production: status 21009, \#(milliseconds) ms"}"#
@@ -143,7 +143,7 @@ struct StandingTests {
         #expect(entries[3].contains("transaction <a href=\"/search?q=1\">"))
     }
 
-    @Test("if a player has more holds than the page shows, the page counts the rest, and links to the list")
+    @Test("if a player has more holds than the console's page shows, the page counts the rest, and links to the list")
     func waitingOfPlayer() throws {
         let holds = (1...12).map {
             #"{"transaction_id":"\#($0)","player_id":"p","product_id":"gems","quantity":1,"reason":"daily_limit"}"#
@@ -154,7 +154,7 @@ struct StandingTests {
         #expect(html.contains("2 more wait: <a href=\"/held?player=p\">all that are held</a>"))
     }
 
-    @Test("a parked submission's page explains the reason and says what to tell the player")
+    @Test("a parked submission's page in the console explains the reason, and says what to tell the player")
     func words() throws {
         let row = #"{"submission_id":"s","player_id":"p","reason":"apple_trouble","detail":"status"}"#
         let inspection = Inspection(sections: [try section("parked", row)])
@@ -164,7 +164,7 @@ struct StandingTests {
     }
 
     @Test(
-        "for every reason the console has a sentence for the player that contains no code",
+        "for every reason code the console has a sentence for the player that contains no code",
         arguments: Reason.allCases)
     func answers(reason: Reason) {
         #expect(PlayerWords.refused(reason.rawValue).hasSuffix("."))
@@ -172,7 +172,7 @@ struct StandingTests {
     }
 
     @Test(
-        "the page lists all found purchases in one table, and offers changes only for the purchase of the searched id"
+        "the console lists all found purchases in one table, and offers changes only for the one with the searched id"
     )
     func periods() throws {
         let other = grant().replacing(#""transaction_id":"1","original"#, with: #""transaction_id":"2","original"#)
@@ -182,7 +182,7 @@ struct StandingTests {
         #expect(html.contains("Revoke 1") && !html.contains("Revoke 2"), "the other's button is on its own page")
     }
 
-    @Test("a player's page shows total counts, and links to older and newer pages")
+    @Test("a player's page in the console shows total counts, and links to older and newer pages")
     func player() throws {
         let inspection = Inspection(
             sections: [try section("grants", grant())], totals: ["grants": 3_000])
@@ -192,7 +192,7 @@ struct StandingTests {
         #expect(!last.contains(">Older</a>") && last.contains("page=29\">Newer</a>"))
     }
 
-    @Test("a time is shown with its year, and an age in one unit")
+    @Test("the console shows a time with its year, and an age in one unit")
     func times() {
         let time = Timestamp(milliseconds: 1_795_755_136_000)
         let now = Timestamp(milliseconds: 1_795_755_136_000 + 3 * 3_600_000)
@@ -200,7 +200,7 @@ struct StandingTests {
         #expect(ShownTime.age(time, now: now) == "3 hours" && ShownTime.age(now, now: time) == "0 seconds")
     }
 
-    @Test("sessions are listed newest first, and each session can be ended once, by its number")
+    @Test("the console lists its sessions from the newest, and ends a session by its number, once")
     func sessions() throws {
         let sessions = Sessions()
         let ann = sessions.start(ConsoleUser(name: "ann", mayChange: true), now: 0)

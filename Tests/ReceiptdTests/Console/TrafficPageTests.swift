@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The console's traffic page")
 struct TrafficPageTests {
-    @Test("forged submissions and dead letters count as junk, and an answered dead letter counts once")
+    @Test("the console counts forged submissions and dead letters as junk traffic, and an answered dead letter once")
     func junk() {
         func row(_ kind: TrafficCount.Kind, _ name: String, _ count: Int) -> Traffic.Row {
             var bins = Array(repeating: 0, count: TrafficSpan.hour.bins)
