@@ -19,10 +19,11 @@ public struct LedgerObserver: Sendable {
     public var trouble: @Sendable (LedgerTrouble) -> Void
     /// Called after the ledger parked a submission because the database refused its data.
     public var parked: @Sendable (PostgresError) -> Void
-    /// Called once when a player's count reaches `Replays.suspicious`, on the replica that counted it.
+    /// Called once when a player's count of replays reaches `Replays.suspicious`, in the worker that counts the last
+    /// replay.
     public var replaying: @Sendable (ReplayingPlayer) -> Void
-    /// Called once for each account token that so many players sent that it must be a constant of the client, on the
-    /// replica that notices it.
+    /// Called once for each account token that many players sent, because it must then be a constant of the client.
+    /// Only the worker that notices the token calls it.
     public var constantToken: @Sendable (BundleID) -> Void
     /// Called once for each purchase that is held because of its token, after COMMIT.
     public var disputedToken: @Sendable (DisputedToken) -> Void

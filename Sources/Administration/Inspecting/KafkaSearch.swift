@@ -31,7 +31,7 @@ package struct KafkaSearch: Sendable {
     /// Runs the search. It does not throw: a failure of Kafka is in the findings.
     /// - Parameters:
     ///   - isKnown: true if PostgreSQL knows the id. The search then reads events only in the players' partitions.
-    ///   - players: the players whom PostgreSQL names with this id.
+    ///   - players: the players in PostgreSQL's rows with this id.
     package func run(isKnown: Bool, players: [String]) async -> KafkaFindings {
         guard !settings.bootstrapServers.isEmpty else {
             var findings = KafkaFindings()

@@ -3,11 +3,12 @@ import NamesAndTimes
 
 /// A StoreKit 2 JWS, as far as receiptd can read it without asking Apple.
 public enum SignedTransactionReading: Sendable, Equatable {
-    /// The text is not a JWS. The associated text says why, without any of the content.
+    /// The proof is not a JWS. The associated value says why, and quotes nothing of the proof.
     case malformed(String)
-    /// Apple signed the text, but it is not a transaction: a notification, renewal information or an app transaction.
+    /// Apple signed the proof, but it is something other than a transaction: a notification, renewal information or an
+    /// app transaction.
     case notATransaction
-    /// Apple signed the text, but receiptd cannot read the transaction's id or product. The associated text names the
+    /// Apple signed the proof, but receiptd cannot read the transaction's id or product. The associated value names the
     /// field.
     case nameless(String)
     /// The signature is not proven, and the text names no transaction. The associated state is never `.proven`.

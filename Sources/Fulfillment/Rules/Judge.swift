@@ -79,8 +79,8 @@ public struct Judge: Sendable {
             return listsNothing ? doubtful(.noPurchase) : .undecided(AppleAnswer.Trouble(.emptyAnswer))
         case .refused(.nothingTold): return doubtful(.noPurchase)
         case .refused(.expired):
-            // A worker grants an expired period of a product with `late_periods: grant`. Apple's answer does not say
-            // which period expired, so the answer decides nothing.
+            // If a product has `late_periods: grant`, the expired period may be one that a worker must grant. Apple's
+            // answer does not say which period expired, so it cannot decide.
             if app.products.values.contains(where: \.grantsLatePeriods) { return .undecided(.init(.incomplete)) }
             let judgement = doubtful(.subscriptionExpired)
             guard case .decided = judgement, var receipt = signed?.asReceipt, !receipt.purchases.isEmpty else {

@@ -8,9 +8,9 @@ public struct CheckSchedule: Sendable, Equatable {
     /// The milliseconds between the first two checks. Each later distance is twice the distance before it.
     var firstDistance: Int64
     var longestDistance: Int64
-    /// The milliseconds after a period's end in which workers check the subscription.
+    /// The time after a period's end during which workers check the subscription, in milliseconds.
     var longest: Int64
-    /// If a newer period begins at most these milliseconds before or after the known period's end, no period can be
+    /// The most milliseconds between the known period's end and a newer period's beginning at which no period can be
     /// missing in between.
     var punctuality: Int64
 
