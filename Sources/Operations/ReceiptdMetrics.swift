@@ -34,7 +34,7 @@ public struct ReceiptdMetrics: Sendable {
     public let failures: CounterFamily
     /// In seconds.
     public let submissionDuration: Histogram
-    /// Label: `bundle_id`. 0 or 1. ``misconfiguration`` sets it.
+    /// 1 while Apple refuses the app's secret or key, otherwise 0. Label: `bundle_id`. ``misconfiguration`` sets it.
     public let misconfigured: GaugeFamily
     public let credentialsDoubted: GaugeFamily
     public let misconfiguration: Misconfiguration

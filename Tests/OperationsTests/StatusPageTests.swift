@@ -42,7 +42,7 @@ struct StatusPageTests {
         #expect(page.components(separatedBy: text).count >= 7)
     }
 
-    @Test("the worker's page shows the rate since a sample at least 10 s old, and no rate without an earlier sample")
+    @Test("the worker's page shows submissions per second since a sample at least 10 s old; without one it shows none")
     func rates() {
         let history = TrafficHistory()
         #expect(page(history, at: 0).contains("<span>Submissions per second</span><b class=\"\">–</b>"))

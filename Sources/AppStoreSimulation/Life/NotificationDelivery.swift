@@ -4,8 +4,8 @@ import Synchronization
 /// history shows the result of each post.
 public final class NotificationDelivery: Sendable {
     public struct Accidents: Sendable {
-        /// The share of the notifications that are lost, from 0 to 1. The server can find a lost notification only in
-        /// the history.
+        /// The share of the notifications that are lost, from 0 to 1. The game's server can find a lost notification
+        /// only in Apple's notification history.
         public var lost = 0.0
         public var duplicated = 0.0
         /// The share of the notifications that are posted late, by up to `lateMilliseconds`. Newer notifications

@@ -15,7 +15,7 @@ public struct ParkingSubmission: Sendable {
     public let history: WaitingHistory
     /// The seconds from COMMIT until the next try.
     public let dueAfterSeconds: Double
-    /// The purchases that the player waits for; empty unless the proof is proven.
+    /// The purchases that the player waits for; empty unless receiptd verified the proof's signature itself.
     public let undelivered: [UndeliveredPurchase]
 
     /// - Parameters:

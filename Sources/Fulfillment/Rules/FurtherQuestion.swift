@@ -107,7 +107,7 @@ public struct FurtherAnswers: Sendable, Equatable {
 
     /// Returns Apple's answers that a parked row keeps. Leaves out the refunded purchases, because Apple may reverse a
     /// refund.
-    /// - Parameter since: the time at which a worker first parked the row with answers.
+    /// - Parameter since: when a worker first parked the row together with answers.
     public func remembered(since: Timestamp) -> RememberedLookUps {
         RememberedLookUps(
             settled: settled, told: lookedUp.values.filter { $0.cancelledAt == nil }, since: since)

@@ -18,7 +18,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     /// The most unclaimed purchases of unknown apps that are kept. Apple's signature is valid for every app, so anyone
     /// who can post notifications could fill the table.
     public static let maximumOfUnknownApps = 100_000
-    /// The number of workers' deaths in isolation after which a purchase is set aside.
+    /// A purchase is set aside after this many deaths of workers that worked on it alone.
     static let deathsOfPoison: Int32 = 3
     /// The seconds until the next try of a purchase after `Undone`, or after an error of an unknown kind.
     private static let retrySeconds = 60.0

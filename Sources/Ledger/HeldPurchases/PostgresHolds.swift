@@ -8,7 +8,7 @@ public struct PostgresHolds: HeldPurchases {
     /// The seconds of a lease, by PostgreSQL's clock, in which a worker tries a hold once. The lease is longer than
     /// Apple may take to answer requests in two environments.
     public static let leaseSeconds = 60.0
-    /// The number of workers' deaths in isolation after which a hold is set aside.
+    /// A hold is set aside after this many deaths of workers that worked on it alone.
     static let deathsOfPoison: Int32 = 3
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_holds_sql)

@@ -8,12 +8,12 @@ import Synchronization
 ///
 /// Close the store before its pool: `close` ends the running SQL transactions.
 public final class PostgresParking: ParkedSubmissions {
-    /// The seconds of a lease, by PostgreSQL's clock, in which a worker makes one try. The lease is longer than Apple
-    /// may take to answer requests in two environments. If the worker dies, another worker leases the row after this
-    /// time.
+    /// The seconds of a lease, by PostgreSQL's clock, in which a worker makes one try. The lease is longer than the
+    /// time limits of a request to Production and of a request to the sandbox together. If the worker dies, another
+    /// worker leases the row after this time.
     public static let leaseSeconds = 60.0
-    /// The number of workers' deaths in isolation after which a submission is set aside. insert_parked.sql has the same
-    /// number.
+    /// A submission is set aside after this many deaths of workers that worked on it alone. insert_parked.sql has
+    /// the same number.
     static let deathsOfPoison = 3
     private static let maximumBatch = 200
     private static let maximumBatchBytes = 4 << 20

@@ -105,7 +105,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "if the original is held, its renewal waits for a submission, and is then unclaimed under the policy report",
+        "under the policy `report`, a held original's renewal waits for a submission, and without one is unclaimed",
         arguments: Implementation.allCases)
     func heldOriginal(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

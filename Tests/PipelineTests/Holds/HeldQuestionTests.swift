@@ -130,7 +130,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("if receipt and history lack a held purchase, the hold stays; if no history exists, the worker tries later")
+    @Test("if receipt and transaction history lack a held purchase, it stays held; without a history, a worker retries")
     func missing() async throws {
         let (held, newest) = (Self.purchase("2000", "gems"), Self.purchase("1000"))
         var withoutAPI = Self.app
