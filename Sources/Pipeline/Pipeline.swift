@@ -62,8 +62,10 @@ public struct Pipeline: Sendable {
                 decoder: ConsumptionReportDecoder(signingKeys: settings.signingKeys),
                 store: stores.refundRequests, publisher: publisher, metrics: pipelineMetrics, logger: logger),
         ]
-        topics = workers.map { [turn] in
-            BatchedTopicLoop(worker: $0, checkpoints: stores.checkpoints, turn: turn, health: health, logger: logger)
+        topics = workers.map { [turn, worker] in
+            BatchedTopicLoop(
+                worker: $0, checkpoints: stores.checkpoints, turn: turn, behind: worker.parking.leases, health: health,
+                logger: logger)
         }
         leasing = Self.leasingLoops(
             worker: worker, holds: holds, history: history, settings: settings, catalog: catalog,

@@ -97,7 +97,7 @@ extension InMemoryLedger: PublishedClaims {
                 let owner = state.view.claims[claim.id]?.player
                 let isLost =
                     noticedAt > Timestamp(milliseconds: 0) && state.view.grants[claim.transactionID] == nil
-                guard owner == nil || owner != claim.playerID && isLost else { continue }
+                guard owner == nil || owner != claim.playerID && isLost && !claim.isOfRefundRequest else { continue }
                 state.view.claims[claim.id] = LedgerView.Claim(
                     player: claim.playerID, grantedTransaction: claim.grantedTransactionID)
                 state.view.freeRevoked(claim.id)

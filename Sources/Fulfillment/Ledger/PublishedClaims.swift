@@ -45,6 +45,11 @@ public struct PublishedClaim: Sendable, Equatable {
 }
 
 extension PublishedClaim {
+    private static let requestPrefix = "refund request "
+
+    /// True if the claim is a refund request's. Its player never changes, because no transfer changes it.
+    public var isOfRefundRequest: Bool { id.text.hasPrefix(Self.requestPrefix) }
+
     /// Returns the claim of a published `refund.requested`. If the database fell back, a worker reads Apple's
     /// notification again, and the purchase may have another owner by then. With this claim the worker publishes the
     /// event for the same player, because an event id has only one content.
@@ -58,7 +63,7 @@ extension PublishedClaim {
     /// Returns the id of the claim of a `refund.requested` with this event id. No transaction and no period has such an
     /// id.
     private static func id(ofRefundRequest event: String) -> StoreTransactionID {
-        StoreTransactionID("refund request \(event)")
+        StoreTransactionID(requestPrefix + event)
     }
 
     /// Returns the id of the claim of the event of one of Apple's notifications.

@@ -20,6 +20,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
     private let offsets: BatchedTopicOffsets
     private let unreadable: UnreadableBatchWatch
     private let turn: IsolationTurn
+    private let losses: LeaseGate?
     private let health: Health
     private let logger: Logger
     private let isStopping = Atomic(false)
@@ -28,12 +29,14 @@ final class BatchedTopicLoop: @unchecked Sendable {
     private var hasToldMissing = false
     private var nextLook = 0.0
 
+    /// - Parameter losses: the loop works on records only while this gate is open. Nil for a loop that never waits.
     init(
-        worker: any BatchedTopicWorker, checkpoints: any OffsetCheckpoints, turn: IsolationTurn, health: Health,
-        logger: Logger
+        worker: any BatchedTopicWorker, checkpoints: any OffsetCheckpoints, turn: IsolationTurn,
+        behind losses: LeaseGate? = nil, health: Health, logger: Logger
     ) {
         self.worker = worker
         self.turn = turn
+        self.losses = losses
         topic = worker.topic
         self.health = health
         self.logger = logger
@@ -149,9 +152,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
 
     private func warn(_ message: StaticString, _ error: String) {
         guard let leftOut = said.leftOut(of: "\(message) \(error)", now: WallClock.monotonicSeconds) else { return }
-        logger.warning(
-            message,
-            [.topic: "\(topic.name)", .error: "\(error)", .count: .stringConvertible(leftOut + 1)])
+        logger.warning(message, [.topic: "\(topic.name)", .error: "\(error)", .count: .stringConvertible(leftOut + 1)])
     }
 
     private var member: IsolationTurn.Member { .topic(topic.name) }
@@ -179,11 +180,11 @@ final class BatchedTopicLoop: @unchecked Sendable {
         _ = offsets.updateIsolation()
     }
 
-    /// Waits until this member may isolate a record, or may work beside other members. Returns false after
-    /// `turnSeconds`, or if the loop stops.
+    /// Waits until the worker knows which decisions the database lost, and until this member may isolate a record or
+    /// may work beside other members. Returns false after `turnSeconds`, or if the loop stops.
     private func waitForTurn(isIsolating: Bool) -> Bool {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.turnSeconds
-        while !(isIsolating ? turn.take(member) : turn.begin(member)) {
+        while !(losses?.isOpen ?? true) || !(isIsolating ? turn.take(member) : turn.begin(member)) {
             guard !isStopped, WallClock.monotonicSeconds < deadline else {
                 turn.pass(member)
                 return false

@@ -34,7 +34,7 @@ extension Pipeline {
                 AnnouncedLoop(worker: worker, announced: stores.announced, health: health, logger: logger)
             ),
             (.finishLoop, loop(finishes)),
-            (.refundRequestLoop, loop(refundRequests)),
+            (.refundRequestLoop, loop(refundRequests, behind: leases)),
             (.subscriptionLoop, loop(subscriptions, behind: leases)),
         ] + (history.map { [(.notificationHistory, loop($0, behind: leases))] } ?? [])
     }

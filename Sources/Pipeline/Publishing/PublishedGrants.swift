@@ -3,8 +3,8 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Reads events of grants, subscriptions and refund requests from the outcomes topic, without joining a group. The calls
-/// block.
+/// Reads events of grants, subscriptions and refund requests from the outcomes topic, without joining a group. The
+/// calls block.
 struct PublishedGrants: Sendable {
     private static let callMilliseconds: Int32 = 10_000
     private static let pollMilliseconds: Int32 = 200
@@ -26,8 +26,8 @@ struct PublishedGrants: Sendable {
 
         mutating func add(_ claim: PublishedClaim, at time: Int64) {
             if let known = found[claim.id] {
-                let isSamePlayer = known.claim.playerID == claim.playerID
-                if isSamePlayer ? known.at <= time : known.at > time { return }
+                let isKept = known.claim.playerID == claim.playerID || claim.isOfRefundRequest
+                if isKept ? known.at <= time : known.at > time { return }
             }
             found[claim.id] = (claim, time)
         }

@@ -12,12 +12,15 @@ extension OpenRefundRequestsConformance {
             let requests = ["1000", "1001", "1002"].map { Self.request($0) }
             // This request came before the backup, when the ledger did not know its transaction.
             #expect(try await subject.enter(requests[1]) == nil)
-            try await subject.claims.enter(
-                requests.prefix(2).map { request in
-                    PublishedClaim.refundRequest(
-                        event: OutcomeEvent.eventID(refundRequest: request.id).description, of: request.transactionID,
-                        playerID: "player-9", bundleID: request.bundleID)
-                })
+            // The player of an event never changes, so a later event with another player has no effect.
+            for player: PlayerID in ["player-9", "player-8"] {
+                try await subject.claims.enter(
+                    requests.prefix(2).map { request in
+                        PublishedClaim.refundRequest(
+                            event: OutcomeEvent.eventID(refundRequest: request.id).description,
+                            of: request.transactionID, playerID: player, bundleID: request.bundleID)
+                    }, noticedAt: Subject.now.adding(milliseconds: 3_600_000))
+            }
             for (offset, request) in requests.enumerated() {
                 try await subject.submit(request.transactionID.text, offset: Int64(offset))
             }

@@ -67,20 +67,24 @@ struct AnnouncedFlowTests {
         private let publisher: OutcomePublisher
         private let ended = DispatchGroup()
 
-        init(_ cluster: MockCluster, _ ledger: InMemoryLedger, keys: [String]) throws {
+        init(
+            _ cluster: MockCluster, _ ledger: InMemoryLedger, keys: [String], group: String = "receiptd-accounts",
+            behind losses: LeaseGate? = nil
+        ) throws {
             let settings = PipelineBench.settings(cluster)
             let health = Health()
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             publisher = try OutcomePublisher(settings: settings, health: health, logger: logger)
             var properties = settings.consumerProperties
-            properties["group.id"] = "receiptd-accounts"
+            properties["group.id"] = group
             loop = BatchedTopicLoop(
                 worker: PlayerAccountWorker(
                     source: PlayerAccountSource(
                         topic: Self.topic, consumerProperties: properties, accounts: ledger),
                     decoder: PlayerAccountDecoder(signingKeys: keys), publisher: publisher,
                     metrics: PipelineMetrics(ReceiptdMetrics(version: "test")), logger: logger),
-                checkpoints: InMemoryCheckpoints(), turn: IsolationTurn(), health: health, logger: logger)
+                checkpoints: InMemoryCheckpoints(), turn: IsolationTurn(), behind: losses, health: health,
+                logger: logger)
             ended.enter()
             Thread.detachNewThread { [loop, ended] in
                 loop.run()
@@ -132,6 +136,35 @@ struct AnnouncedFlowTests {
         try await send(key, nil)
         try await changes.until("the token is nobody's") { ledger.player(of: token) == nil }
         try await running.stop()
+        try await collector.close()
+        try await blocking {
+            producer.close()
+            cluster.close()
+        }
+    }
+
+    @Test(
+        "the loop of a batched topic works on no record until the worker knows which decisions the database lost",
+        .timeLimit(.minutes(2)))
+    func waitsForLosses() async throws {
+        let cluster = try MockCluster(topics: [Accounts.topic: 1, Sample.deadLetters: 1])
+        let changes = ChangeSignal()
+        let collector = Collector(cluster, topics: [Sample.deadLetters: 1], changes: changes)
+        let producer = try KafkaProducer(properties: PipelineBench.properties(cluster), log: { _ in })
+        _ = try await producer.send(
+            ProducerRecord(
+                topic: Accounts.topic, partition: 0, key: Array("no token".utf8), value: [], headers: [],
+                timestampMilliseconds: nil))
+        let losses = LeaseGate()
+        let waiting = try Accounts(cluster, InMemoryLedger(changes: changes), keys: [], behind: losses)
+        // Another group's loop does not wait. It joins at the same time, so the first loop has the record too.
+        let other = try Accounts(cluster, InMemoryLedger(changes: changes), keys: [], group: "other")
+        try await changes.until("the other loop's dead letter") { !collector.all(Sample.deadLetters).isEmpty }
+        try await other.stop()
+        #expect(collector.all(Sample.deadLetters).count == 1)
+        losses.open()
+        try await changes.until("the waiting loop's dead letter") { collector.all(Sample.deadLetters).count == 2 }
+        try await waiting.stop()
         try await collector.close()
         try await blocking {
             producer.close()

@@ -27,7 +27,7 @@ struct PublishedOwnersTests {
         }
     }
 
-    @Test("the claim of a published refund request names the event and the event's player, and no granted transaction")
+    @Test("the claim of a published refund request has the event's id and first player, and no granted transaction")
     func refundRequest() {
         let noon = Timestamp(milliseconds: 1_700_000_000_000)
         let request = RefundRequest(
@@ -41,5 +41,13 @@ struct PublishedOwnersTests {
         #expect(claims.map(\.id) == [PublishedClaim.id(ofRefundRequest: request.id)])
         #expect(claims.map(\.playerID) == ["player-1"])
         #expect(claims.map(\.grantedTransactionID) == [nil])
+        for order in [[0, 1], [1, 0]] {
+            let later = PublishedClaim.refundRequest(
+                event: event.eventID.description, of: "1000", playerID: "player-2", bundleID: "com.example.game")
+            let both = [(claims[0], Int64(10)), (later, 20)]
+            var owners = PublishedGrants.Owners()
+            for index in order { owners.add(both[index].0, at: both[index].1) }
+            #expect(owners.takeAll().map(\.playerID) == ["player-1"], "\(order)")
+        }
     }
 }
