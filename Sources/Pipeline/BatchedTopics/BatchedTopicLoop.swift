@@ -21,15 +21,15 @@ final class BatchedTopicLoop: @unchecked Sendable {
     private let unreadable: UnreadableBatchWatch
     private let turn: IsolationTurn
     private let losses: LeaseGate?
-    private let health: Health
-    private let logger: Logger
+    let health: Health
+    let logger: Logger
     private let isStopping = Atomic(false)
     private var fatal: KafkaError?
     private var said = RepeatedWords()
     private var hasToldMissing = false
     private var nextLook = 0.0
 
-    /// - Parameter losses: the loop works on records only while this gate is open. Nil for a loop that never waits.
+    /// - Parameter losses: the loop joins its group only while this gate is open. Nil for a loop that never waits.
     init(
         worker: any BatchedTopicWorker, checkpoints: any OffsetCheckpoints, turn: IsolationTurn,
         behind losses: LeaseGate? = nil, health: Health, logger: Logger
@@ -50,11 +50,12 @@ final class BatchedTopicLoop: @unchecked Sendable {
     /// Makes `run` return. Any thread may call it, more than once.
     func stop() { isStopping.store(true, ordering: .sequentiallyConsistent) }
 
-    private var isStopped: Bool { isStopping.load(ordering: .sequentiallyConsistent) }
+    var isStopped: Bool { isStopping.load(ordering: .sequentiallyConsistent) }
 
-    /// Runs until `stop`.
     func run() {
         while !isStopped {
+            losses?.awaitOpening(of: self)
+            guard !isStopped else { break }
             do throws(KafkaError) { try consume() } catch {
                 warn("the worker cannot read a topic", error.name)
                 health.failures.report(error, of: topic.failingPart)
@@ -180,11 +181,11 @@ final class BatchedTopicLoop: @unchecked Sendable {
         _ = offsets.updateIsolation()
     }
 
-    /// Waits until the worker knows which decisions the database lost, and until this member may isolate a record or
-    /// may work beside other members. Returns false after `turnSeconds`, or if the loop stops.
+    /// Waits until this member may isolate a record, or may work beside other members. Returns false after
+    /// `turnSeconds`, or if the loop stops.
     private func waitForTurn(isIsolating: Bool) -> Bool {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.turnSeconds
-        while !(losses?.isOpen ?? true) || !(isIsolating ? turn.take(member) : turn.begin(member)) {
+        while !(isIsolating ? turn.take(member) : turn.begin(member)) {
             guard !isStopped, WallClock.monotonicSeconds < deadline else {
                 turn.pass(member)
                 return false
@@ -244,7 +245,6 @@ final class BatchedTopicLoop: @unchecked Sendable {
 
     /// Works on the batch, and blocks until its effects are durable. Returns nil if that takes too long or the loop
     /// stops.
-    /// - Parameter accuse: as in `BatchAttempt.run`.
     private func done(_ batch: [ConsumerRecord], accuse: ((Bool) -> Bool)? = nil) -> BatchAttempt.Effects? {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.batchSeconds
         while !isStopped {

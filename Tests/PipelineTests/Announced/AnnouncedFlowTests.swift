@@ -144,7 +144,7 @@ struct AnnouncedFlowTests {
     }
 
     @Test(
-        "the loop of a batched topic works on no record until the worker knows which decisions the database lost",
+        "the loop of a batched topic reads no record until the worker knows which decisions the database lost",
         .timeLimit(.minutes(2)))
     func waitsForLosses() async throws {
         let cluster = try MockCluster(topics: [Accounts.topic: 1, Sample.deadLetters: 1])
@@ -157,7 +157,7 @@ struct AnnouncedFlowTests {
                 timestampMilliseconds: nil))
         let losses = LeaseGate()
         let waiting = try Accounts(cluster, InMemoryLedger(changes: changes), keys: [], behind: losses)
-        // Another group's loop does not wait. It joins at the same time, so the first loop has the record too.
+        // Another group's loop does not wait. Without the gate, the first loop would join at the same time.
         let other = try Accounts(cluster, InMemoryLedger(changes: changes), keys: [], group: "other")
         try await changes.until("the other loop's dead letter") { !collector.all(Sample.deadLetters).isEmpty }
         try await other.stop()
