@@ -7,8 +7,8 @@ import Synchronization
 
 /// Restores claims after the database fell back to an earlier state. It reads the owners of published purchases, and
 /// the players of published refund requests, from the outcomes topic. It stores them as claims, before the worker
-/// decides anything again. Otherwise another player,
-/// whose record comes first this time, could get a purchase that was already published for its owner.
+/// decides anything again. Otherwise another player, whose record comes first this time, could get a purchase that was
+/// already published for its owner.
 actor ClaimRestoration {
     private let search: LossSearch
     private let published: PublishedGrants

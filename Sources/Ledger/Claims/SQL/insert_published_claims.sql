@@ -2,8 +2,8 @@
 -- published player becomes the owner. The same happens if the claim has another owner from before the fall back was
 -- noticed and the published grant is lost, because an operator then had changed the owner in the lost state. The player
 -- of a refund request never changes. The request has no claim if its player was erased.
--- $1 original transactions, periods, restored copies and refund requests, sorted, each once; $2 players; $3 bundles; $4 the granted
--- transaction of a period, of a copy or of a transaction that is its own original, otherwise null; $5 the
+-- $1 original transactions, periods, restored copies and refund requests, sorted, each once; $2 players; $3 bundles;
+-- $4 the granted transaction of a period, of a copy or of a transaction that is its own original, otherwise null; $5 the
 -- transactions that were published as granted, or whose refund was requested; $6 when the fall back was noticed
 WITH lost AS MATERIALIZED (
     SELECT original_transaction_id
