@@ -42,6 +42,7 @@ extension Performance {
             case .restore: return try store.restore(id).id
             case .renew: return try store.renew(id).id
             case .fail:
+                guard !self.hasEnded(id, in: store) else { return nil }
                 try store.failToRenew(id)
                 return id
             case .upgrade:
@@ -96,6 +97,11 @@ extension Performance {
         default: say(step, "\(step.kind.rawValue) of \(id) (\(name)): \(result)")
         }
         return result
+    }
+
+    /// Returns true if the subscription has ended. Apple does not renew it then, so its renewal cannot fail.
+    private func hasEnded(_ id: String, in store: SimulatedStore) -> Bool {
+        store.subscriptions[store.transactions[id]?.originalID ?? id]?.hasEnded ?? false
     }
 
     /// Returns true if the newest period has begun. A period that was renewed in advance cannot be upgraded or ended.
