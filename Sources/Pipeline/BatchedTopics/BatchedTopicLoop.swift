@@ -20,7 +20,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
     private let offsets: BatchedTopicOffsets
     private let unreadable: UnreadableBatchWatch
     private let turn: IsolationTurn
-    private let losses: LeaseGate?
+    let losses: LeaseGate?
     let health: Health
     let logger: Logger
     private let isStopping = Atomic(false)
@@ -54,17 +54,14 @@ final class BatchedTopicLoop: @unchecked Sendable {
 
     func run() {
         while !isStopped {
-            losses?.awaitOpening(of: self)
+            waitForLosses()
             guard !isStopped else { break }
             do throws(KafkaError) { try consume() } catch {
                 warn("the worker cannot read a topic", error.name)
                 health.failures.report(error, of: topic.failingPart)
             }
             let end = WallClock.monotonicSeconds + BatchedTopicLimits.pauseSeconds
-            while !isStopped, WallClock.monotonicSeconds < end {
-                health.beat(topic.part)
-                Thread.sleep(forTimeInterval: 0.1)
-            }
+            rest { WallClock.monotonicSeconds < end }
         }
         health.retire(topic.part)
     }
