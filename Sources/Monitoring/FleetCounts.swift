@@ -8,7 +8,7 @@ import Postgres
 /// subscriptions of the whole fleet.
 package struct FleetCounts: Sendable {
     private static let countSeconds = 5.0
-    /// Of this many rounds, one also counts the subscriptions by state.
+    /// One of this many rounds also counts the subscriptions by state.
     private static let turnsOfStates = 12
 
     let pool: PostgresPool

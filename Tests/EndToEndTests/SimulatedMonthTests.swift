@@ -27,7 +27,7 @@ struct SimulatedMonthTests {
     /// The length of one simulated day.
     private static let dayMilliseconds = Int64(TestScale.number("MONTH_DAY_MILLISECONDS", or: 1000))
     private static let players = TestScale.number("MONTH_PLAYERS", or: 40)
-    /// Of ten notifications, this many are lost: only Apple's history has them.
+    /// This many of ten notifications are lost: only Apple's history has them.
     private static let lostOfTen = 3
     /// If many subscriptions end at one time, workers spread their checks over at most this many seconds, which include
     /// a margin.

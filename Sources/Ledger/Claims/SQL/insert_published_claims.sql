@@ -2,6 +2,7 @@
 -- published player becomes the owner. The same happens if the claim has another owner from before the fall back was
 -- noticed and the published grant is lost, because an operator then had changed the owner in the lost state. The player
 -- of a refund request never changes. The request has no claim if its player was erased.
+-- For EXISTS, the planner might build a hash of the whole table. So the look-up is a subquery with LIMIT 1.
 -- $1 original transactions, periods, restored copies and refund requests, sorted, each once; $2 players; $3 bundles;
 -- $4 the granted transaction of a period, of a copy or of a transaction that is its own original, otherwise null; $5 the
 -- transactions that were published as granted, or whose refund was requested; $6 when the fall back was noticed
@@ -15,9 +16,11 @@ SELECT id, player_id, bundle_id, granted_transaction_id
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
     AS published (id, player_id, bundle_id, granted_transaction_id, transaction_id)
 WHERE id NOT LIKE 'refund request %'
-    OR NOT EXISTS (
-        SELECT FROM refund_requests JOIN erasures ON erasures.pseudonym = refund_requests.player_id
-        WHERE refund_requests.transaction_id = published.transaction_id)
+    OR (
+        SELECT true FROM refund_requests JOIN erasures ON erasures.pseudonym = refund_requests.player_id
+        WHERE refund_requests.transaction_id = published.transaction_id
+        LIMIT 1
+    ) IS NULL
 ON CONFLICT (original_transaction_id) DO UPDATE
 SET player_id = excluded.player_id, granted_transaction_id = excluded.granted_transaction_id, claimed_at = now()
 WHERE known.player_id IS NULL
