@@ -15,7 +15,8 @@ struct CrashHistory: Equatable, Sendable {
     /// record becomes a dead letter.
     static let deathsOfPoison = 3
     /// The number of deaths in isolation after which a submission becomes a dead letter. In this case the process also
-    /// died while the worker read the submission in order to park it.
+    /// died while the worker read the submission in order to park it. A submission that is decided or parked already
+    /// becomes no dead letter.
     static let deathsOfUnreadable = deathsOfPoison + 1
 
     /// The way in which the worker takes the partition's records.

@@ -152,18 +152,12 @@ final class IsolatedIntake {
         intake.admit(record, to: state)
     }
 
-    /// Makes the record a dead letter. The sender gets no event, because receiptd must not reject a paying player for a
-    /// fault of receiptd.
+    /// Makes the record a dead letter, unless the database has a decision on the record, or the record is parked. The
+    /// sender gets no event, because receiptd must not reject a paying player for a fault of receiptd.
     private func bury(_ offset: Int64, of partition: TopicPartition, deaths: Int) {
         let detail =
             "the process died \(deaths) times while only this record was in flight, "
             + "after \(CrashHistory.concurrentStarts) starts without progress"
-        logger.error(
-            "a record crashes the process: it becomes a dead letter",
-            [
-                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
-                .offset: .stringConvertible(offset), .count: .stringConvertible(deaths),
-            ])
         guard let state = assignment[partition], let record = assignment.gate.admitIsolated(of: partition) else {
             return
         }

@@ -166,13 +166,30 @@ final class PipelineBench: Sendable {
 
     /// Returns the offsets that the group has committed, by partition.
     func committed() async throws -> [Int32: Int64] {
-        let properties = Self.settings(cluster).consumerProperties
-        return try await blocking {
-            let reader = try KafkaConsumer(properties: properties, log: { _ in })
-            defer { reader.close() }
+        try await withConsumer { reader in
             let all = (0..<Self.submissionPartitions).map { TopicPartition(topic: Sample.submissions, partition: $0) }
             let offsets = try reader.committed(all, timeoutMilliseconds: 20_000)
             return Dictionary(offsets.map { ($0.key.partition, $0.value) }, uniquingKeysWith: { first, _ in first })
+        }
+    }
+
+    /// Commits these offsets for the group, as a worker that has since died did.
+    func commit(_ marks: [Int32: CommitMark]) async throws {
+        try await withConsumer { writer in
+            let pairs = marks.map { (TopicPartition(topic: Sample.submissions, partition: $0.key), $0.value) }
+            try writer.commit(Dictionary(uniqueKeysWithValues: pairs), timeoutMilliseconds: 20_000)
+        }
+    }
+
+    /// Gives `body` a consumer of the group that reads no partition.
+    private func withConsumer<T: Sendable>(
+        _ body: @escaping @Sendable (KafkaConsumer) throws -> T
+    ) async throws -> T {
+        let properties = Self.settings(cluster).consumerProperties
+        return try await blocking {
+            let consumer = try KafkaConsumer(properties: properties, log: { _ in })
+            defer { consumer.close() }
+            return try body(consumer)
         }
     }
 }
