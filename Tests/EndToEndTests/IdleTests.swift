@@ -12,9 +12,15 @@ extension EndToEnd {
         // With a server of its own, the test counts only its own sessions.
         try await Testbed.run(on: .ownServer) { bed in
             let worker = try bed.startWorker()
-            try await eventually("ready") { await worker.isReady() }
-            // The test counts SQL transactions after the worker's start. The worker's pauses limit their number; a busy
-            // machine only lowers it.
+            // A worker starts the reading of the other topics after the takeover of submissions; then it is idle.
+            let topics = ["app-store-notifications", "player-accounts", "receipt-consumption"]
+            let assigned = topics.map { #""msg":"partitions of a topic assigned","count":4,"topic":"\#($0)""# }
+            try await eventually("the worker reads all its topics") {
+                let log = worker.log
+                return assigned.allSatisfy(log.contains)
+            }
+            // The test counts SQL transactions after the start. The worker's pauses limit their number; a busy machine
+            // only lowers it.
             try await Task.sleep(for: .seconds(4))
             let before = try await Self.transactions(bed)
             try await Task.sleep(for: .seconds(seconds))
