@@ -95,7 +95,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func answer(_ context: ChannelHandlerContext, _ head: HTTPRequestHead, _ body: ByteBuffer) {
         let isLast = !head.isKeepAlive
         guard receivedBytes <= Self.maximumBody else {
-            plain(context, status: 413, "at most \(Self.maximumBody) bytes\n", isLast: true)
+            plain(context, status: 413, "the body must have at most \(Self.maximumBody) bytes\n", isLast: true)
             return
         }
         switch head.uri {

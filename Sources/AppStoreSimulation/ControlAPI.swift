@@ -100,7 +100,7 @@ struct ControlAPI: Sendable {
         }
         let request = try decode(Request.self, body)
         if request.kind == .refuse, request.duration == nil {
-            return .problem(400, "refuse needs duration_ms: it takes this API away too")
+            return .problem(400, "refuse needs duration_ms, because /control refuses connections too for that time")
         }
         let kind = request.kind
         let endpoint = request.endpoint

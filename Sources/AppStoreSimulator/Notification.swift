@@ -5,8 +5,8 @@ import Foundation
 struct Notification: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: """
-            Print the body of an App Store Server Notification. Standard input has the claims of its transaction, or \
-            nothing.
+            Print the body of an App Store Server Notification. Give the claims of its transaction on standard input, \
+            as a JSON object. If standard input is empty, the notification has no transaction.
             """)
 
     @Option(help: "The folder of the keys and certificates to sign with, such as seeds/signing.")

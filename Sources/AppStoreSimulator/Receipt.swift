@@ -24,7 +24,10 @@ struct Receipt: ParsableCommand {
     var options: PurchaseOptions
 
     @Option(
-        help: "A behaviour as JSON, for instance '[{\"answer\":\"status\",\"status\":21005,\"times\":2},\"genuine\"]'.")
+        help: """
+            How the simulator answers for this receipt, as JSON, for instance \
+            '[{\"answer\":\"status\",\"status\":21005,\"times\":2},\"genuine\"]'.
+            """)
     var behaviour: String?
 
     @Option(help: "The folder of the keys and certificates to sign with, such as seeds/signing; unsigned by default.")
@@ -41,7 +44,7 @@ struct Receipt: ParsableCommand {
             throw ValidationError("give one --product, or one for each --transaction")
         }
         if let behaviour, SimulatedBehaviour(json: behaviour) == nil {
-            throw ValidationError("--behaviour is not the JSON of a behaviour")
+            throw ValidationError("--behaviour is not JSON of the form that its help shows")
         }
     }
 

@@ -4,7 +4,8 @@ import Dispatch
 import Foundation
 
 struct Serve: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Serve until SIGTERM or SIGINT (the default).")
+    static let configuration = CommandConfiguration(
+        abstract: "Run the simulated App Store until SIGTERM or SIGINT. This is the default command.")
 
     @Option(help: "The address to listen on.")
     var host = "127.0.0.1"
@@ -20,12 +21,12 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: """
-            Files of {\"receipt_data\":…,\"behaviour\":[…]} and \
-            {\"transaction_id\":…,\"signed_transaction_info\":…,\"behaviour\":[…]} objects or arrays of them.
+            JSON files that say how the simulator answers for a purchase: {\"receipt_data\":…,\"behaviour\":[…]}, \
+            {\"transaction_id\":…,\"signed_transaction_info\":…,\"behaviour\":[…]}, or an array of these.
             """)
     var register: [String] = []
 
-    @Option(help: "Where to write the port once it listens.")
+    @Option(help: "The file to write the port's number to, once the simulator listens on that port.")
     var portFile: String?
 
     @Option(help: "The number of event-loop threads.")
@@ -37,7 +38,7 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "The number of requests to keep for GET /control/log.")
     var logCapacity = 0
 
-    @Flag(help: "Count distinct receipts.")
+    @Flag(help: "Count the different receipts, for GET /control/counters.")
     var trackReceipts = false
 
     @OptionGroup(title: "Keys and secrets")
@@ -136,7 +137,10 @@ struct KeyOptions: ParsableArguments {
     var sharedSecret: [String] = []
 
     @Option(
-        help: "An app's key for the App Store Server API, as bundle=PEM file. Default: no signature is checked.")
+        help: """
+            An app's key for the App Store Server API, as bundle=PEM file. Without any key, the simulator does not \
+            check the signature of a request's token.
+            """)
     var serverApiKey: [String] = []
 
     @Option(

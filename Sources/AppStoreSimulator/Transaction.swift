@@ -4,7 +4,7 @@ import Foundation
 
 struct Transaction: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print the JWS of a StoreKit 2 transaction. Standard input has its claims.")
+        abstract: "Print the JWS of a StoreKit 2 transaction. Give its claims on standard input, as a JSON object.")
 
     @Option(help: "The folder of the keys and certificates to sign with, such as seeds/signing.")
     var signWith: String

@@ -22,7 +22,8 @@ extension LedgerObserver {
                         "the worker repeats an SQL transaction",
                         [.sqlState: "\(error.sqlState ?? "none")", .error: "\(error.message)"])
                 case .unknownGrant:
-                    logger.info("the worker looks up more and writes a batch again: it met an unknown grant or owner")
+                    logger.info(
+                        "a batch met a grant or owner that the worker had not looked up: the worker writes it again")
                 case .conflict: logger.info("a row of a batch exists already: the worker writes the batch again")
                 case .decidedBefore(let records):
                     logger.info(

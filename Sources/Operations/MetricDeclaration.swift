@@ -41,7 +41,7 @@ extension MetricDeclaration {
         "receiptd_apple_requests_total", help: "Requests to Apple that ended, by result.",
         labels: ["endpoint", "environment", "result"])
     static let appleRequestDuration = Self(
-        "receiptd_apple_request_duration_seconds", help: "From a request to Apple to its answer or failure.",
+        "receiptd_apple_request_duration_seconds", help: "Time from a request to Apple to its answer or failure.",
         buckets: Buckets.request)
     static let appleConcurrencyLimit = Self(
         "receiptd_apple_concurrency_limit", help: "Adaptive limit of the requests to Apple in flight.")
@@ -79,7 +79,7 @@ extension MetricDeclaration {
     static let consoleChanges = Self(
         "receiptd_console_changes_total", help: "Changes that were made with the console.", labels: ["change"])
     static let submissionDuration = Self(
-        "receiptd_submission_duration_seconds", help: "From a record's timestamp to its published outcome.",
+        "receiptd_submission_duration_seconds", help: "Time from a record's timestamp to its published outcome.",
         buckets: Buckets.submission)
     static let misconfigured = Self(
         "receiptd_misconfigured", help: "1 while an app's submissions wait for an operator to correct its settings.",
@@ -93,7 +93,7 @@ extension MetricDeclaration {
         "receiptd_apple_down",
         help: "1 while the worker holds back requests to Apple for every app and endpoint in use.")
     static let appleNoAnswer = Self(
-        "receiptd_apple_no_answer", help: "Addresses of Apple's that give no answer now.")
+        "receiptd_apple_no_answer", help: "Number of Apple's addresses that do not answer now.")
     static let appleWait = Self(
         "receiptd_apple_wait_seconds",
         help: "How long requests waited for a circuit, a Retry-After or the budget; only requests that had to wait.",
@@ -133,7 +133,7 @@ extension MetricDeclaration {
         "receiptd_subscriptions", help: "Subscriptions that the fleet follows, by state.", labels: ["state"])
     static let subscriptionChecksOverdue = Self(
         "receiptd_subscription_checks_overdue",
-        help: "Subscriptions of the fleet whose question to Apple is an hour overdue.")
+        help: "Subscriptions about which the fleet should have asked Apple more than an hour ago.")
     static let finishes = Self(
         "receiptd_finishes_total", help: "Deliveries to report to Apple, by result.",
         labels: ["result"])
@@ -157,16 +157,19 @@ extension MetricDeclaration {
     static let databaseBatchRows = Self(
         "receiptd_database_batch_rows", help: "Submissions decided in one database transaction.", buckets: Buckets.rows)
     static let databaseCommitDuration = Self(
-        "receiptd_database_commit_duration_seconds", help: "One database transaction, from BEGIN to COMMIT.",
+        "receiptd_database_commit_duration_seconds", help: "Duration of a database transaction, BEGIN to COMMIT.",
         buckets: Buckets.stage)
     static let stageDuration = Self(
         "receiptd_stage_duration_seconds", help: "Time that a submission spends in one stage.",
         labels: ["stage"], buckets: Buckets.stage)
-    static let paused = Self("receiptd_paused", help: "1 while no records are fetched.")
-    static let rebalances = Self("receiptd_rebalances_total", help: "Changes of the partitions assigned.")
-    static let retries = Self("receiptd_retries_total", help: "Tries of submissions after their first.")
+    static let paused = Self(
+        "receiptd_paused", help: "1 while the worker fetches no records, because those in memory reached a limit.")
+    static let rebalances = Self(
+        "receiptd_rebalances_total", help: "Times that Kafka assigned partitions to this worker or revoked them.")
+    static let retries = Self(
+        "receiptd_retries_total", help: "Tries of submissions and released holds that ended without a verdict.")
     static let recalled = Self(
-        "receiptd_recalled_total", help: "Submissions of which the ledger knew the record or all purchases.")
+        "receiptd_recalled_total", help: "Submissions of which the ledger already had the record, or all purchases.")
     static let submissions = Self(
         "receiptd_submissions_total", help: "Submissions answered, by class of traffic.", labels: ["class"])
     static let replayingPlayers = Self(

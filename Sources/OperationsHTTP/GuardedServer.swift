@@ -82,7 +82,7 @@ package struct GuardedServer: Sendable {
             let count = evicted.value
             guard count > told.count, Self.now() - told.at >= Self.floodLineSeconds else { continue }
             logger.warning(
-                "too many HTTP connections: the server closes the longest silent ones",
+                "too many HTTP connections: the server closes those that have been silent longest",
                 [.count: .stringConvertible(count - told.count)])
             told = (count, Self.now())
         }

@@ -42,7 +42,7 @@ extension EndToEnd {
             }
             try await bed.settle(plan)
             let log = workers.map(\.log).joined()
-            #expect(log.contains("the database lacks decisions on records that Kafka has committed"))
+            #expect(log.contains("the database lacks decisions below the committed offset"))
             #expect(log.contains("the worker leaves the consumer group and joins it again") == whileRunning)
             #expect(Set(bed.outcomes.content.events.map(\.id)) == events)
             let again = try await Checker(bed: bed, plan: plan).grants()

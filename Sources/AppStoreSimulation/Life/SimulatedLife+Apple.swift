@@ -44,7 +44,8 @@ extension SimulatedLife {
         guard let subscription = subscription(ending: id, in: store), subscription.renewal.isInBillingRetry else {
             return []
         }
-        return happens(subscription.account, "is out of grace", in: &store) { store throws(SimulatedStore.Fault) in
+        return happens(subscription.account, "loses access after the grace period", in: &store) {
+            store throws(SimulatedStore.Fault) in
             try store.endGrace(id)
         }
     }
@@ -59,7 +60,7 @@ extension SimulatedLife {
     mutating func decideRefund(of id: String, in store: inout SimulatedStore) -> [Happening] {
         guard let bought = store.transactions[id], bought.revocation == nil else { return [] }
         guard chance(0.6) else {
-            return happens(bought.account, "gets no money for \(id)", in: &store) {
+            return happens(bought.account, "gets no refund of \(id)", in: &store) {
                 store throws(SimulatedStore.Fault) in
                 try store.declineRefund(of: id)
             }
@@ -67,7 +68,8 @@ extension SimulatedLife {
         let isPart = bought.terms.quantity > 1 && chance(0.5)
         let share = isPart ? SimulatedStore.wholePercent / bought.terms.quantity : nil
         if chance(0.2) { agenda.add(.disputeDecided(id), at: store.now + duration(days: 3)) }
-        return happens(bought.account, isPart ? "gets a part back for \(id)" : "gets the money of \(id)", in: &store) {
+        let text = isPart ? "gets a partial refund of \(id)" : "gets a refund of \(id)"
+        return happens(bought.account, text, in: &store) {
             store throws(SimulatedStore.Fault) in
             try store.refund(id, milliPercent: share)
         }
@@ -75,7 +77,7 @@ extension SimulatedLife {
 
     mutating func decideDispute(over id: String, in store: inout SimulatedStore) -> [Happening] {
         guard let bought = store.transactions[id] else { return [] }
-        let happened = happens(bought.account, "must pay for \(id) after all", in: &store) {
+        let happened = happens(bought.account, "loses the refund of \(id)", in: &store) {
             store throws(SimulatedStore.Fault) in
             try store.reverseRefund(of: id)
         }

@@ -76,7 +76,7 @@ extension SimulatedLife {
         let (account, id) = (subscription.account, subscription.originalID)
         guard subscription.renewal.isOn else {
             guard chance(0.3) else { return [] }
-            return happens(account, "lets it renew again", in: &store) { store throws(SimulatedStore.Fault) in
+            return happens(account, "turns renewal on", in: &store) { store throws(SimulatedStore.Fault) in
                 try store.setRenewal(of: id, isOn: true)
             }
         }
@@ -113,12 +113,13 @@ extension SimulatedLife {
         }
         if chance(0.02) {
             let time = duration(days: 1)
-            return happens(account, "is given a day", in: &store) { store throws(SimulatedStore.Fault) in
+            return happens(account, "gets a free day", in: &store) { store throws(SimulatedStore.Fault) in
                 try store.extend(id, milliseconds: time)
             }
         }
         guard let newest = subscription.periods.last, chance(0.05) else { return [] }
-        return happens(account, "loses what the family shared", in: &store) { store throws(SimulatedStore.Fault) in
+        return happens(account, "loses a subscription that the family shared", in: &store) {
+            store throws(SimulatedStore.Fault) in
             try store.revoke(newest)
         }
     }
@@ -128,7 +129,7 @@ extension SimulatedLife {
         guard !bought.isEmpty else { return [] }
         let chosen = bought[Int(random.next() % UInt64(bought.count))]
         agenda.add(.refundDecided(chosen.id), at: store.now + duration(days: 1))
-        return happens(player.account, "asks for the money of \(chosen.id)", in: &store) {
+        return happens(player.account, "asks for a refund of \(chosen.id)", in: &store) {
             store throws(SimulatedStore.Fault) in
             try store.requestRefund(of: chosen.id)
         }

@@ -43,8 +43,10 @@ extension AppleAnswer.TroubleKind {
         case .serverError: "Apple's server had an error."
         case .notJSON, .incomplete: "Apple's answer could not be read."
         case .status: "Apple answered with a status that decides nothing."
-        case .environmentLoop: "Apple's production server named the sandbox, and the sandbox named production."
-        case .credentials: "Apple refused the request with the app's credentials."
+        case .environmentLoop:
+            "Apple's production server said that the proof belongs to the sandbox, "
+                + "and the sandbox server said that it belongs to production."
+        case .credentials: "Apple did not accept the app's credentials."
         case .unproven: "Apple's answer has no valid signature for this purchase."
         case .emptyAnswer: "Apple answered, but said nothing about the purchase."
         case .longHistory: "The account has more purchases than receiptd reads for one submission."

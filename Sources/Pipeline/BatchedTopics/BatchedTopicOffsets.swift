@@ -116,7 +116,7 @@ extension BatchedTopicOffsets {
                 starts[partition] = found
                 if found < mark.offset {
                     metrics.databaseFellBack(
-                        "the database lacks records that Kafka has committed: the worker reads a topic again",
+                        "the database lacks records below the committed offset: the worker reads a topic again",
                         partition, from: mark.offset, to: found, logger)
                 }
                 start = found

@@ -104,7 +104,7 @@ final class IsolatedIntake {
             guard try offsets.commitPosition(of: partition, metadata: metadata, consumer) else { return false }
         } catch {
             logger.warning(
-                "the worker could not commit the isolated record's state: the record waits",
+                "the worker could not store in Kafka whether the isolated record is in progress: the record waits",
                 [.error: "\(error.name)"])
             return false
         }
@@ -145,7 +145,8 @@ final class IsolatedIntake {
             guard try offsets.commitPosition(of: partition, metadata: metadata, consumer) else { return }
         } catch {
             return logger.warning(
-                "the worker could not commit which record it isolates: the record waits", [.error: "\(error.name)"])
+                "the worker could not store in Kafka which record it isolates: the record waits",
+                [.error: "\(error.name)"])
         }
         assignment.isolation.isolated(offset, of: partition)
         guard let record = assignment.gate.admitIsolated(of: partition) else { return }

@@ -169,7 +169,7 @@ extension OffsetCommitter {
             return true
         } catch {
             logger.warning(
-                "the last commit failed: the next worker reads some decided records again and recognises them",
+                "the last offset commit failed: the next worker reads some decided records again and recognises them",
                 [.error: "\(error.name)"])
             return error.code != KafkaError.Code.timedOut
         }

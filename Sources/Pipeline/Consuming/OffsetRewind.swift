@@ -137,6 +137,6 @@ extension [OffsetRewind.Move] {
     /// The moves' result, in one sentence.
     public var ending: String {
         let count = reduce(0) { $0 + $1.count }
-        return count == 0 ? "nothing changes" : "\(count) records are taken again once workers run"
+        return count == 0 ? "nothing changes" : "once workers run, they will read \(count) records again"
     }
 }

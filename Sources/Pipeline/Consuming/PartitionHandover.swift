@@ -89,7 +89,7 @@ extension PartitionHandover {
             if let start, let mark, start < mark.offset {
                 lost[partition] = mark.offset
                 metrics.databaseFellBack(
-                    "the database lacks decisions on records that Kafka has committed: the worker decides the records again",
+                    "the database lacks decisions below the committed offset: the worker decides those records again",
                     partition, from: mark.offset, to: start, logger)
             }
             _ = assignment.add(
@@ -103,7 +103,7 @@ extension PartitionHandover {
         }
         isolated.update()
         guard keep(lost), losses.keepUnseen(in: assigned.filter { lost[$0] == nil }, ends) else {
-            assignment.restart("PostgreSQL does not answer: the worker cannot store the offsets of lost decisions")
+            assignment.restart("PostgreSQL does not answer: the worker cannot store which decisions may be lost")
             return starts
         }
         // The search for lost claims reads the losses that the code above has stored.
@@ -217,7 +217,7 @@ extension PartitionHandover {
         logger.info(
             "partitions revoked",
             [
-                .count: .stringConvertible(revoked.count), .detail: "left in flight: \(left)",
+                .count: .stringConvertible(revoked.count), .detail: "records still in flight: \(left)",
                 .durationSeconds: .stringConvertible(WallClock.monotonicSeconds - started),
             ])
     }
@@ -293,7 +293,7 @@ extension PartitionHandover {
         logger.info(
             "stopped consuming",
             [
-                .detail: "left in flight: \(left), partitions behind in Kafka: \(uncommitted)",
+                .detail: "records still in flight: \(left), partitions with an uncommitted offset: \(uncommitted)",
                 .durationSeconds: .stringConvertible(WallClock.monotonicSeconds - started),
             ])
     }

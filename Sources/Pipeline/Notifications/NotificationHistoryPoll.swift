@@ -158,7 +158,7 @@ struct NotificationHistoryPoll: DueWork {
                     continue
                 case .refused(Self.noAddressCode):
                     return .trouble(words(context, "no notification address is set in App Store Connect (4040007)"))
-                case .refused(let code): return .trouble(words(context, "Apple refuses the question: \(code)"))
+                case .refused(let code): return .trouble(words(context, "Apple refuses the request (\(code))"))
                 case .trouble: return .trouble(words(context, "Apple does not answer"))
                 case .blocked:
                     return .trouble(words(context, "Apple refuses the app's credentials, or they are missing"))

@@ -49,7 +49,7 @@ struct ProtectedProperties {
         case "group.id":
             return given == groupID ? nil : "differs from \(SettingName.kafkaGroupID.rawValue): leave it out"
         case "transactional.id":
-            return "must not be given: receiptd's transactions are PostgreSQL's"
+            return "must not be given: receiptd uses PostgreSQL's transactions, not Kafka's"
         case "partition.assignment.strategy":
             let isSafe = !value.contains("cooperative") || libraryVersion >= Self.safeCooperativeVersion
             return isSafe ? nil : "must not be cooperative-sticky before librdkafka 2.10"

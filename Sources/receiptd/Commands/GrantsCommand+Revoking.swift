@@ -88,7 +88,7 @@ struct GrantChoice: ParsableArguments {
             print("reinstated; a worker publishes it within seconds")
         case .published: print("revoked; a worker publishes it within seconds")
         case .remembered: print("stored; Apple has refunded the purchase, so nothing changes for the player")
-        case .unchanged: print("another operator was first; nothing was done")
+        case .unchanged: print("another operator has just done the same; nothing was done")
         case .inForce(let other):
             throw CommandFailure(
                 """

@@ -34,7 +34,7 @@ final class ShutdownLimit: Sendable {
     func start() {
         after(seconds + Self.marginSeconds) { [self] in
             logger.warning(
-                "the shutdown takes longer than its grace: the worker abandons its unfinished SQL transactions")
+                "the shutdown exceeds SHUTDOWN_GRACE_SECONDS: the worker abandons its unfinished SQL transactions")
             for pool in pools { pool.interrupt() }
         }
         after(seconds + Self.endMarginSeconds) { [self] in
