@@ -44,7 +44,7 @@ struct FaultTests {
         }
     }
 
-    @Test("The simulation sends verbatim JSON, an HTTP status with headers, HTML and an empty in_app as a test scripts")
+    @Test("The simulation sends a test's verbatim JSON, HTTP status with headers, HTML or empty in_app")
     func texts() async throws {
         try await withApple { apple async throws in
             func ask(_ step: SimulatedStep) async throws -> WireClient.Outcome {

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Endpoints of the simulated App Store Server API")
 struct StoreEndpointTests {
-    @Test("the simulated store delivers a notification, with signed transaction and renewal, before the change returns")
+    @Test(
+        "before a purchase returns, the simulated store delivers its notification with signed transaction and renewal")
     func notification() async throws {
         let bodies = Mutex<[SignedNotification]>([])
         let keep: @Sendable (SignedNotification) -> Void = { told in bodies.withLock { $0.append(told) } }

@@ -93,7 +93,7 @@ struct StoreTests {
             ])
     }
 
-    @Test("after a simulated conversion, a refund of the new transaction, and its reversal, apply to the old one too")
+    @Test("if a simulated period gets a second transaction id, a refund of this id and its reversal apply to both ids")
     func conversion() throws {
         var store = StoreBed.store()
         let first = try store.buy("vip", by: StoreBed.lena)

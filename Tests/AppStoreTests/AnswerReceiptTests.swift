@@ -184,7 +184,7 @@ struct AnswerReceiptTests {
         #expect(receipt?.purchases.map(\.transactionID) == ["1987654312"])
     }
 
-    @Test("If an iOS 6 transaction has no id, the verifyReceipt parser lists the transaction as nameless")
+    @Test("If an iOS 6 transaction has no id, the verifyReceipt parser lists it as a purchase without a readable id")
     func transactionReceiptWithoutID() {
         let receipt = parse(#"{"status":0,"receipt":{"bid":"a","product_id":"month"}}"#).genuine
         #expect(receipt?.purchases == [])

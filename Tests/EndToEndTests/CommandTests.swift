@@ -47,7 +47,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("if PostgreSQL refuses the login, a command exits with 78 and its message; without a server, with 69")
+    @Test("if PostgreSQL refuses the login, a command exits with 78 and says why; without a server, with 69")
     func databaseRefuses() async throws {
         let uri = try await SharedServer.makeDatabase(isPrepared: false)
         let port = try #require(uri.firstMatch(of: /:(\d+)\//)?.1)

@@ -215,8 +215,7 @@ struct ConsumptionReportTests {
         }
     }
 
-    @Test(
-        "if signing keys are set, a consumption report needs a signature for its record key and for its kind of record")
+    @Test("if signing keys are set, a consumption report needs a signature that covers the record's key and kind")
     func signed() throws {
         let text = #"{"transaction_id":"1000","bundle_id":"com.example.game"}"#
         let signature = RecordSignature(keys: ["secret"], of: .consumption)

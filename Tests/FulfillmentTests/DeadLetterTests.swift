@@ -84,8 +84,7 @@ struct DeadLetterTests {
         }
     }
 
-    @Test(
-        "if a record repeats submission_id or player_id, its dead letter has no sender; other repeats are left out")
+    @Test("if a record repeats submission_id or player_id, its dead letter has no sender; other repeats are left out")
     func repeatedSender() {
         #expect(plain.adding("player_id", #""player-2""#).deadLetter?.sender == nil)
         #expect(plain.adding("submission_id", #""submission-2""#).deadLetter?.sender == nil)

@@ -137,8 +137,7 @@ struct HoldDecisionTests {
         #expect(view.grants.isEmpty)
     }
 
-    @Test(
-        "if Apple's new answer gives a held purchase another original transaction, the claim on that original decides")
+    @Test("if Apple's new answer gives a held purchase another original, the claim on this original decides the hold")
     func anotherOriginal() {
         let verdict = Verdict.each([Sample.judged(Sample.purchase(original: "900"), .autoRenewableSubscription)])
         let own = LedgerView.Claim(player: "player-1")

@@ -60,7 +60,7 @@ struct JudgeFurtherTests {
         #expect(judge(Self.receipt([pastIt])) == .needs(.transactions(["5"], in: .production)))
     }
 
-    @Test("the judge looks up only a receipt's grantable consumable, and only if the app has refund_check and the API")
+    @Test("the judge looks up only grantable consumables of a receipt, and only with refund_check and API credentials")
     func noLookUp() {
         #expect(verdicts(judge(Self.receipt(), app: Self.app)) == [.grant(payload: nil)])
         var withoutAPI = Self.checking
@@ -115,7 +115,8 @@ struct JudgeFurtherTests {
     }
 
     @Test(
-        "before product_mismatch, the judge asks for the account's history if the API is set and the receipt is dated")
+        "if a dated receipt lacks the product and the app has API credentials, the judge asks for the account's history"
+    )
     func history() {
         let submission = Sample.submission(productID: Self.missing)
         // The window begins an hour before the receipt, which Apple made an hour ago.

@@ -41,7 +41,7 @@ extension JudgePurchaseTests {
         #expect(early.verdict == .hold(.unreadableTransaction))
     }
 
-    @Test("for a later period or an original transaction, the judge compares only the purchase date with the cutover")
+    @Test("for periods and original transactions, the judge compares only the purchase date with the cutover")
     func laterPeriod() {
         let marks: [(inout Case) -> Void] = [
             { $0.purchase.expiresAt = Sample.recordTime.adding(milliseconds: 1) },

@@ -199,7 +199,7 @@ struct JudgePurchaseTests {
         (.hold, .hold(.retiredProduct)), (.reject, .reject(.retiredProduct)), (.grant, .grant(payload: #"{"gold":1}"#)),
     ]
 
-    @Test("a retired product is held, rejected or granted, as the catalog says", arguments: retiredCases)
+    @Test("a purchase of a retired product is held, rejected or granted, as the catalog says", arguments: retiredCases)
     func retired(action: Product.RetiredAction, verdict: JudgedPurchase.Verdict) {
         var bent = Case()
         bent.bend { product in

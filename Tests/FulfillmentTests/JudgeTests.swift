@@ -59,8 +59,7 @@ struct JudgeTests {
         #expect(judge(.genuine(receipt), doubts: 2) == .decided(.each([expired])))
     }
 
-    @Test(
-        "the judge believes after eight answers that Apple does not know an id, and after one that an id is invalid")
+    @Test("the judge believes the eighth answer that a transaction id is unknown, and the first that an id is invalid")
     func unknownTransaction() {
         for doubts in 0..<7 {
             #expect(judge(.refused(.unknownTransaction), doubts: doubts) == .doubtful(.transactionNotFound))
@@ -81,7 +80,7 @@ struct JudgeTests {
         #expect(judge.judge(.genuine(Sample.receipt([])), doubts: noPurchaseTwice) == .decided(.whole(.noPurchase, [])))
     }
 
-    @Test("if a proof is proven, a denying or empty answer counts as trouble at Apple; other refusals reject the proof")
+    @Test("if a proof is proven, a denying or empty answer counts as trouble at Apple; other refusals are believed")
     func provenSignature() {
         for refusal: AppleAnswer.Refusal in [.malformed, .unauthentic] {
             #expect(

@@ -154,7 +154,7 @@ struct NotificationVerdictTests {
         #expect(notice.refund == nil)
     }
 
-    @Test("if another notification than REFUND has a revocation date, receiptd treats the notification as a refund")
+    @Test("if a notification other than REFUND has a revocation date, receiptd treats the notification as a refund")
     func shown() throws {
         let notice = try #require(
             taken(notification("EXPIRED", nil, .told(told(revokedAt: Sample.recordTime)), renewal: renewal())))
@@ -188,9 +188,7 @@ struct NotificationVerdictTests {
 
 @Suite("Partial refunds of a grant")
 struct RefundedPartTests {
-    @Test(
-        "if Apple refunds a larger part, receiptd publishes the revoked units; an equal or smaller part changes nothing"
-    )
+    @Test("if Apple refunds more than before, receiptd publishes the revoked units; if as much or less, nothing")
     func growing() throws {
         var view = RefundView(grants: ["1000": RefundTests.grant()])
         func refund(_ part: Int32?, _ id: Identifier, after seconds: Int64) -> RefundEffect {

@@ -140,9 +140,7 @@ struct ProofEvidenceTests {
         #expect(!isEnough(proof))
     }
 
-    @Test(
-        "the ledger alone decides only a proven receipt that is complete, neither empty nor too long, and not renewable"
-    )
+    @Test("the ledger alone decides only a proven, complete receipt of 1 to 500 purchases without a subscription")
     func recall() {
         #expect(receipt(Sample.content()).recallableEvidence?.purchases == [Sample.purchase()])
         var renewable = Sample.content()

@@ -73,9 +73,7 @@ struct RecordTimeTests {
         #expect(verdict(at: Sample.recordTime, announced: terms) == Self.over)
     }
 
-    @Test(
-        "for a record without timestamp, the judge asks about grace if the period ended 3 days ago, but not 93 days ago"
-    )
+    @Test("for a record without timestamp, the judge asks about grace 3 days after a period's end, but not after 93")
     func grace() {
         var app = Sample.app([Product(id: Sample.product, kind: .autoRenewableSubscription)])
         app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")

@@ -55,7 +55,7 @@ struct RefundPartTests {
     }
 
     @Test(
-        "after the reversal for an upgraded period, the share that Apple names stays revoked; an upgrade is no refund")
+        "if a reversal of an upgraded period names a refunded share, only this share stays revoked, otherwise nothing")
     func upgradedPeriod() {
         var told = RefundTests.told(milliPercent: 33_333, revokedAt: Self.at(1))
         told.purchase.isUpgraded = true
@@ -80,8 +80,7 @@ struct RefundPartTests {
         #expect(late.effects == ["revoked", "outdated", "revoked"] && late.units == 1)
     }
 
-    @Test(
-        "a larger refund of the same date counts, in a newer or an older notification, and in an answer from Apple")
+    @Test("of two refunds of one date the larger counts, even in an older notification or an answer from Apple")
     func largerPartOfOneDate() {
         let first = Self.part(33_333, 1, signed: 5)
         for second in [

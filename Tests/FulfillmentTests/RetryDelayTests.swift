@@ -39,8 +39,7 @@ struct RetryDelayTests {
         #expect(RetryDelay(initialSeconds: 0, maximumSeconds: 0).afterTrouble(failures: 50, jitter: 0.9) == 0)
     }
 
-    @Test(
-        "three tries after a doubtful answer split the doubt time evenly; default delays are 0.5, 300 and 600 seconds")
+    @Test("the waits between three doubtful answers add up to 600 s; the default delays are 0.5 s, 300 s and 600 s")
     func doubt() {
         #expect(delay.inDoubt * Double(Judge.triesInDoubt - 1) == 600)
         #expect(RetryDelay() == RetryDelay(initialSeconds: 0.5, maximumSeconds: 300, doubtSeconds: 600))

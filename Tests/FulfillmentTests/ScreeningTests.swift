@@ -63,8 +63,7 @@ struct ScreeningTests {
     }
 
     @Test(
-        "under `local_refusals: ask`, Apple checks malformed and forged receipts, but not junk, JWS or foreign receipts"
-    )
+        "with `local_refusals: ask`, Apple checks malformed and forged receipts, but no junk, JWS or foreign receipts")
     func askingFirst() {
         var app = Sample.app()
         app.announcements.asksBeforeRefusing = true

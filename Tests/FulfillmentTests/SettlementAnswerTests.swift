@@ -44,7 +44,8 @@ struct SettlementAnswerTests {
     }
 
     @Test(
-        "if transactions are granted and held, the submission gets grant events, and a held event for the newest hold")
+        "if some transactions are granted and others held, the submission gets grant events and the newest hold's event"
+    )
     func heldAndGranted() {
         let settlement = settle([
             judged("1", .hold(.beforeCutover)), judged("2", .grant(payload: nil)), judged("3", .hold(.retiredProduct)),

@@ -92,9 +92,7 @@ struct SettlementTests {
         #expect(settle([Sample.judged(purchase)], in: &view).events == first.events)
     }
 
-    @Test(
-        "if a grant has no stored event, its player is rejected as already_granted, another as owned_by_other_player"
-    )
+    @Test("if a grant has no stored event, its player gets already_granted, and another player owned_by_other_player")
     func importedGrant() {
         let imported = LedgerView.Grant(player: "player-1", submission: nil, isRevoked: false, event: nil)
         var view = LedgerView(grants: ["1000": imported])
@@ -108,7 +106,7 @@ struct SettlementTests {
         }
     }
 
-    @Test("if a grant is revoked, its player is rejected as cancelled, and another player as owned_by_other_player")
+    @Test("if a grant is revoked, its player gets the reason cancelled, and another player owned_by_other_player")
     func revokedGrant() {
         var view = LedgerView()
         _ = settle([Sample.judged(Sample.purchase())], in: &view)

@@ -46,7 +46,7 @@ struct SubscriptionTests {
         #expect(subscription.hear(Self.fact(.revoked, period: 100, at: 151)) == .changed)
     }
 
-    @Test("a fact that describes only a period changes nothing about a known period, and counts for a newer period")
+    @Test("a fact about only a period changes the subscription only if the period is newer than the known period")
     func periodOnly() {
         var subscription = Subscription(Self.fact(.billingRetry, at: 101), player: "p")
         var shown = Self.fact(.active, at: 120)
@@ -112,7 +112,8 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "receiptd checks a subscription 5 minutes after its end, then at growing intervals for 60 days or until expiry")
+        "receiptd checks a subscription 5 minutes after a period, then at growing intervals for 60 days or until expiry"
+    )
     func schedule() throws {
         let end = Self.start.adding(milliseconds: 100 * 60_000)
         var subscription = Subscription(Self.fact(.active, at: 1), player: "p")

@@ -58,7 +58,7 @@ struct UnreadRefundTests {
         #expect(refund(verdict("REFUND", .told(Self.told()), renewal: .unreadable("why"))) != nil)
     }
 
-    @Test("a notification with an unreadable transaction or unproven renewal info is a dead letter, even if a REFUND")
+    @Test("a notification with an unreadable transaction or unproven renewal info is a dead letter, even a REFUND")
     func deadLetters() {
         let wrong = [
             verdict("REFUND", .unreadable("its transactionId cannot be read")),

@@ -61,8 +61,7 @@ struct UnreadableTransactionTests {
         #expect(sound.sufficientEvidence(for: Self.app(withAPI: true), now: Sample.recordTime) != nil)
     }
 
-    @Test(
-        "if Apple does not know an unreadable transaction, it is held; on a second decision only after eight answers")
+    @Test("if Apple does not know an unreadable transaction, it is held; a second decision needs eight such answers")
     func unknownToApple() {
         func judge(isDecidedAgain: Bool, doubts: Int) -> Judgement {
             Judge(

@@ -101,8 +101,7 @@ extension ModelTests {
         #expect(try disputed(isGranted: true, isRequired: false) == [.answeredRightly, .paidArrives])
     }
 
-    @Test(
-        "after an operator refused another player's hold, the history model requires a grant to the token's player")
+    @Test("after an operator refused another player's hold, the history model requires a grant to the token's player")
     func refusedHold() throws {
         var facts = facts()
         facts.apps[Self.app]?.missed = .grant

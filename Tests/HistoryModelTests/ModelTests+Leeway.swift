@@ -81,7 +81,7 @@ extension ModelTests {
     }
 
     @Test(
-        "once an event shows that two originals have the same period, the history model requires one owner of both",
+        "once an event shows one period under two original ids, the history model requires one owner of both ids",
         arguments: [true, false])
     func secondOriginal(isShownBefore: Bool) throws {
         var facts = facts()

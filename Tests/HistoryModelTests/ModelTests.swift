@@ -140,7 +140,7 @@ struct ModelTests {
     }
 
     @Test(
-        "the history model requires a dispute if the submission has the purchase's token, and allows no other dispute")
+        "the history model requires ownership_disputed if a second player sends the purchase's token, else forbids it")
     func disputes() throws {
         #expect(try !answer("held ownership_disputed", token: "t").contains(.answeredRightly))
         #expect(try answer("rejected owned_by_other_player", token: "t").contains(.answeredRightly))
@@ -149,7 +149,7 @@ struct ModelTests {
     }
 
     @Test(
-        "the history model allows a listed purchase's rejection only if another player may have the receipt's purchase")
+        "the history model allows owned_by_other_player for a receipt only if another player may own a purchase in it")
     func receiptOfAnother() throws {
         for isHeld in [true, false] {
             var facts = facts()
@@ -185,7 +185,7 @@ struct ModelTests {
         #expect(try !rules(facts, [granted("1")], ["1": row()]).contains(.oneGrant))
     }
 
-    @Test("the history model reports a grant of a period that had ended when its record was written")
+    @Test("the history model reports a grant of a period that had ended when the submission's record was written")
     func expired() throws {
         var facts = facts()
         facts.purchases = ["1": period("1", line: "7")]

@@ -132,9 +132,7 @@ struct AccountTokenTests {
         await ledger.close()
     }
 
-    @Test(
-        "an operator's rejection of a disputed hold lets the token's owner get the purchase; a released hold is granted"
-    )
+    @Test("if an operator rejects a disputed hold, the token's owner can get the purchase; a released hold is granted")
     func endings() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -53,8 +53,7 @@ struct AnnouncedHoldTests {
         }
     }
 
-    @Test(
-        "if Apple refunds a held announced purchase, it is later refused, and granted after Apple reverses the refund")
+    @Test("if Apple refunds an announced purchase while it is held, the worker grants it only after Apple's reversal")
     func refunded() async throws {
         try await with(token: "player-2") { subject, database in
             try await subject.apply(.revoked(.refund, at: Sample.noon), of: "1000", id: "refund")

@@ -66,8 +66,7 @@ struct AnnouncedRaceTests {
         await ledger.close()
     }
 
-    @Test(
-        "if the token's player is recorded while a delivery marks the purchase as unclaimed, the purchase becomes due")
+    @Test("if the token's player becomes known while a worker marks a purchase as unclaimed, the purchase is due again")
     func word() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

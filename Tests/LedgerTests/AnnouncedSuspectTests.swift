@@ -49,9 +49,7 @@ struct AnnouncedSuspectTests {
             """)
     }
 
-    @Test(
-        "if an announced purchase kills three workers in shared leases and three alone, only that purchase is set aside"
-    )
+    @Test("if an announced purchase kills six workers, the last three in isolation, only this purchase is set aside")
     func poison() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1005, in: subject)
@@ -112,7 +110,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("an operator's retry makes a purchase due that was set aside for crashes, unless its evidence is deleted")
+    @Test("if an operator retries a purchase set aside for crashes, it is due again, unless its evidence is deleted")
     func retry() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1003, in: subject)

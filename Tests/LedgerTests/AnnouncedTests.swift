@@ -21,7 +21,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("if an announced purchase's evidence is unreadable, it is unclaimed; the lease's other purchases are granted")
+    @Test("an announced purchase with unreadable evidence counts as unclaimed; the lease's other purchases are granted")
     func refusedData() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([
@@ -66,7 +66,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("if another system grants an unclaimed purchase, it counts as claimed; if Apple refunds it, it is refused")
+    @Test("an unclaimed purchase counts as claimed if another system grants it, and is refused if Apple refunds it")
     func others() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000", token: nil), try Subject.told("1001", token: nil)])
@@ -123,7 +123,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("maintenance keeps the newest purchases of unknown apps, and deletes none before a newer catalog judges them")
+    @Test("maintenance deletes the oldest announced purchases of unknown apps, once the newest catalog has judged them")
     func unknownApps() async throws {
         try await Subject.withPlayer { subject, database in
             // This import has version 1, the version of the catalog that decides below.
@@ -154,7 +154,9 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("the list of unclaimed purchases names the token's learnt player, but none for a token that six players sent")
+    @Test(
+        "the list of unclaimed purchases shows the player of the token's first grant, unless six players sent the token"
+    )
     func list() async throws {
         try await Subject.withPlayer { subject, database in
             let other = "1a2b3c4d-0000-4000-8000-000000000002"

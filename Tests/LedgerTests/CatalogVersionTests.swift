@@ -22,7 +22,8 @@ struct CatalogVersionTests {
             environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: catalog, traceparent: nil)
     }
 
-    @Test("while replicas have different catalogs, no purchase is granted twice, and the older catalog leases no hold")
+    @Test(
+        "if replicas have different catalogs, no purchase is granted twice; the older catalog's replica leases no hold")
     func both() async throws {
         let database = try await LedgerDatabase()
         let (old, new) = (database.ledger(), database.ledger())

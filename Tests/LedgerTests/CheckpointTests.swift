@@ -14,8 +14,7 @@ struct CheckpointTests {
         OffsetCheckpoint(nextOffset: offset, writer: writer, version: version)
     }
 
-    @Test(
-        "a new partition has no offset checkpoint, and PostgreSQL replaces a checkpoint only if the writer expected it")
+    @Test("a new partition has no offset checkpoint; to replace a checkpoint, a writer has to state the stored one")
     func compareAndSet() async throws {
         let checkpoints = Self.checkpoints(try await LedgerDatabase().pool)
         let before = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2])

@@ -39,9 +39,7 @@ struct ClockTests {
         await store.close()
     }
 
-    @Test(
-        "if delays of a week are configured, no worker leases a parked submission before the end of its three-day delay"
-    )
+    @Test("if retry delays may last a week, no worker leases a submission before the end of its three-day delay")
     func longDelay() async throws {
         let database = try await LedgerDatabase()
         // An operator may set RETRY_DOUBT_SECONDS to a delay of days.
@@ -70,7 +68,7 @@ struct ClockTests {
     }
 
     @Test(
-        "if an outbox event's creation or lease end is two days ahead, a worker leases the orphan immediately and once")
+        "if an outbox event's creation or lease end is two days ahead, a worker leases the event immediately and once")
     func outbox() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -60,7 +60,8 @@ struct ConnectionTroubleTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("if PostgreSQL crashes, the ledger reports the loss, waits for a restart, and grants each purchase once")
+    @Test(
+        "if PostgreSQL crashes, the ledger reports lost connections, waits for a restart and grants each purchase once")
     func serverRestarts() async throws {
         let server = try EmbeddedPostgres.start(durable: false, settings: ["synchronous_commit": "on"])
         let database = try await LedgerDatabase(server: server)

@@ -18,7 +18,7 @@ struct DecidedAgainTests {
             isDecidedAgain: isDecidedAgain)
     }
 
-    @Test("if a worker decides a lost record again, it grants a purchase that was refunded, and revokes it immediately")
+    @Test("if a lost decision is made again, the worker grants a refunded purchase, and revokes it immediately")
     func refunded() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

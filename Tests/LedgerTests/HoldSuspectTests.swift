@@ -55,7 +55,7 @@ struct HoldSuspectTests {
     }
 
     @Test(
-        "if a hold kills three workers in shared leases and three alone, it is set aside; the other holds are granted")
+        "if a hold kills six workers, the last three in isolation, the hold is set aside; the other holds are granted")
     func poison() async throws {
         try await with { holds, database in
             #expect(try await release(database) == 5)

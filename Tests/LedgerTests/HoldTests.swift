@@ -173,8 +173,7 @@ struct HoldTests {
     }
 
     @Test(
-        "if Apple changed a held purchase's original, a grant claims the new one; the last hold's end frees the old one"
-    )
+        "if a held purchase's original changes, a grant claims the new original; the last hold's end frees the old one")
     func anotherOriginal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

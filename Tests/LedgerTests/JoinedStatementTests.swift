@@ -37,7 +37,7 @@ struct JoinedStatementTests {
         }
     }
 
-    @Test("one statement writes a batch's grants and outcomes, unless the ledger must count a replay between the two")
+    @Test("one statement writes a batch's grants and outcomes; two statements write them if the batch has a replay")
     func statements() async throws {
         let database = try await LedgerDatabase()
         let (ledger, pool) = Self.ledger(database)

@@ -139,8 +139,7 @@ struct MigrationTests {
     }
 
     @Test(
-        "the migration from version 9 drops the key of device_sightings and keeps rows; a published table allows DELETE"
-    )
+        "the migration from version 9 drops the key of device_sightings, not its rows; a published table allows DELETE")
     func sightings() async throws {
         let database = try await LedgerDatabase(schema: "9")
         try await database.run("INSERT INTO device_sightings VALUES ('b', 'd', '2026-01-01', 'p')")

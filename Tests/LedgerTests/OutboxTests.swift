@@ -118,7 +118,7 @@ struct OutboxTests {
         await ledger.close()
     }
 
-    @Test("a partition's stored bound of decided offsets exceeds them all, and is rewritten once per 4,096 offsets")
+    @Test("a partition's stored bound exceeds all decided offsets, and is rewritten once per 4,096 offsets")
     func decidedOffsets() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger(writers: 2)

@@ -78,9 +78,7 @@ struct ParkingTests {
         }
     }
 
-    @Test(
-        "if a worker ends a parked submission's lease, it stays due; a rescheduled one waits, and a deleted one is gone"
-    )
+    @Test("a parked submission stays due if a worker only ends its lease, waits if rescheduled, and is gone if deleted")
     func released() async throws {
         try await withParking { database, store in
             for offset in 1...3 { try await store.park(Sample.parking(Int64(offset))) }
@@ -138,7 +136,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("if a parked record is redelivered, a recall finds it parked, and answered once the submission is decided")
+    @Test("if a parked record is redelivered, the ledger recalls it as parked, or once it is decided, as answered")
     func recalled() async throws {
         try await withParking { database, store in
             let ledger = database.ledger()

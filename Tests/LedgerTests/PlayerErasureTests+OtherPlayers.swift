@@ -8,7 +8,7 @@ import Testing
 
 extension PlayerErasureTests {
     @Test(
-        "if a token's learnt player is erased, the player that player-accounts names still gets the announced purchase")
+        "if the player of a token's first grant is erased, the player named in player-accounts still gets the purchase")
     func sharedToken() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -154,8 +154,7 @@ struct PlayerErasureTests {
         #expect(try await traces(of: "alice", in: database) == [])
     }
 
-    @Test(
-        "if an announced purchase's token is the player's id, it counts as waiting, and is unclaimed after the erasure")
+    @Test("an erasure counts announced purchases whose token is the player's id as waiting; later they are unclaimed")
     func tokens() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -134,8 +134,7 @@ struct SubscriptionClaimTests {
     }
 
     @Test(
-        "a transaction with the end of an extended period is already granted; a transaction with another end is granted"
-    )
+        "if Apple extended a period, a transaction with the new end is already granted; with another end it is granted")
     func extended() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -149,7 +149,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("if a submission that proves possession is wholly rejected, its twenty newest purchases count as undelivered")
+    @Test("if receiptd rejects a whole submission that proves possession, its twenty newest purchases are undelivered")
     func whole() async throws {
         let many = (0..<30).map { number in
             Sample.purchase("\(1000 + number)", at: Sample.noon.adding(milliseconds: Int64(number)))

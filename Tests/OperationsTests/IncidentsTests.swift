@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Incidents that wait to be stored")
 struct IncidentsTests {
-    @Test("`take` returns repeated incidents as one count, and a count that `putBack` returns adds to later incidents")
+    @Test("`take` returns repeated incidents as one count; `putBack` adds this count to the incidents since `take`")
     func waiting() {
         let incidents = ReceiptdMetrics(version: "test").incidents
         incidents.note(.crashed)

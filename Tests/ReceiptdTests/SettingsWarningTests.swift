@@ -12,7 +12,7 @@ struct SettingsWarningTests {
     }
 
     @Test(
-        "an environment variable at most two letters from a setting's name causes a warning that names the setting",
+        "if an environment variable is within two letters of a setting's name, a warning names the setting",
         arguments: [
             ("APPLE_MAX_CONCURENCY", "APPLE_MAX_CONCURRENCY"), ("MAX_INFLIGHT", "MAX_IN_FLIGHT"),
             ("KAFKA_BOOTSTRAP_SERVER", "KAFKA_BOOTSTRAP_SERVERS"), ("DATABASE_ULR", "DATABASE_URL"),

@@ -83,7 +83,7 @@ struct OutageTests {
     /// A partition's next owner makes a first try of a submission whose proof failed before. The time limit ends a
     /// failing test.
     @Test(
-        "while Apple is down, the client sends few requests for proofs that failed before, even for a first try",
+        "while Apple is down, the client sends few requests for proofs that failed before, even as first tries",
         .timeLimit(.minutes(1)))
     func knownToFail() async throws {
         let limits = AppleLimits(maxConcurrency: 16, observer: RecordingLimits())
@@ -113,7 +113,7 @@ struct OutageTests {
     }
 
     /// The test sends one request after the other, so that neither time nor chance decides.
-    @Test("if four receipts always fail and others do not, Apple does not count as down and the limit does not fall")
+    @Test("if only four receipts always fail, Apple does not count as down, and the concurrency limit does not fall")
     func stuckPlayer() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 64, observer: observer)

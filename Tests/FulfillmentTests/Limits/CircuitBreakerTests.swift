@@ -196,8 +196,7 @@ struct CircuitBreakerTests {
         #expect(!breaker.isOpen)
     }
 
-    @Test(
-        "if requests that waited during an open circuit fail, only the largest number of failures reopens the circuit")
+    @Test("after the circuit closes, requests that had waited for it reopen the circuit only if 200 of them fail")
     func backlog() throws {
         var breaker = try Self.open(at: 0)
         let probe = try breaker.mustPass(now: 10)

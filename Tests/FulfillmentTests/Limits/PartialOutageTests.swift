@@ -68,7 +68,7 @@ struct PartialOutageTests {
         #expect(figures.p99 < 10, "p99 \(figures.p99)")
     }
 
-    @Test("if failing players first fill all 40 places in flight, the 99th percentile of other waits stays below 90 s")
+    @Test("if failing submissions first fill all 40 places in flight, the 99th percentile of other waits is below 90 s")
     func smallWindow() {
         let figures = Self.figures(PartialOutage(pattern: .stuckPlayersFirst, amount: 120, maximumInFlight: 40))
         #expect(figures.answeredInTime == figures.healthy)

@@ -4,8 +4,7 @@ import Testing
 
 @Suite("The sample of locally rejected receipts that Apple checks")
 struct RefusalSamplingTests {
-    @Test(
-        "a worker has Apple check at most the set number of rejected receipts in any 60 s, even several at one time")
+    @Test("a worker may have Apple check several rejected receipts at once, but at most the set number in any 60 s")
     func window() {
         var sampling = RefusalSampling(perMinute: 6)
         func taken(_ seconds: Range<Int>, players: Int) -> [Int] {
@@ -28,7 +27,7 @@ struct RefusalSamplingTests {
         #expect(taken == [true, false, true, true])
     }
 
-    @Test("if the setting is 0, a worker has Apple check no rejected receipt")
+    @Test("if LOCAL_REFUSAL_CHECKS_PER_MINUTE is 0, a worker has Apple check no rejected receipt")
     func none() {
         var sampling = RefusalSampling(perMinute: 0)
         let isTaken = sampling.take("player", now: 1000)

@@ -171,8 +171,7 @@ struct RequestSharesTests {
     }
 
     @Test(
-        "unproven proofs get a fifth of the requests while a proven proof waits, and four fifths soon after proven ones"
-    )
+        "unproven proofs get a fifth of the requests if proven proofs wait, and four fifths soon after a proven proof")
     func unproven() {
         #expect(most(freshUnproven, beside: queue(freshProven)) == 20)
         #expect(most(freshUnproven, beside: queue(repeatedProven)) == 20)

@@ -99,8 +99,7 @@ struct ScopeLimitsTests {
     }
 
     @Test(
-        "the setting is the request rate; notification history gets a tenth of it, and the sandbox a tenth of each rate"
-    )
+        "APPLE_MAX_REQUESTS_PER_SECOND is the rate; notification history gets a tenth, and the sandbox a tenth of each")
     func rates() {
         func rate(_ endpoint: AppleEndpoint, _ environment: StoreEnvironment, _ setting: Double) -> AppleRate {
             AppleScope(bundleID: "b", endpoint: endpoint.rawValue, environment: environment).rate(ofSetting: setting)

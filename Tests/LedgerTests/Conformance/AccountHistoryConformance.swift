@@ -73,7 +73,7 @@ struct AccountHistoryConformance {
     ]
 
     @Test(
-        "the ledger grants an Apple account's history if the receipt's purchase belongs to the player or to nobody",
+        "if a receipt's purchase is the player's or nobody's, the player also gets the Apple account's other purchases",
         arguments: Implementation.allCases)
     func own(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in
@@ -87,7 +87,7 @@ struct AccountHistoryConformance {
     }
 
     @Test(
-        "if another player becomes the receipt's owner, a repeated submission keeps its grants from the history",
+        "if another player becomes the owner of a receipt's purchase, a repeated submission gets its first answer",
         arguments: Implementation.allCases)
     func wonBefore(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in

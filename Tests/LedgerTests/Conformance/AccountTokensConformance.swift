@@ -42,7 +42,7 @@ struct AccountTokensConformance {
         }
     }
 
-    @Test("if two players simultaneously use one token and a new Apple account, one is granted, the dispute reported")
+    @Test("if two players use one token and a new Apple account at once, one gets the grant; the dispute is reported")
     func race() async throws {
         let database = try await LedgerDatabase()
         let disputes = Mutex<[DisputedToken]>([])

@@ -93,7 +93,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "if account_token_is is player_id, an announced purchase is granted to the player whose id is the token",
+        "with `account_token_is: player_id`, an announced purchase is granted to the player whose id is the token",
         arguments: Implementation.allCases)
     func tokenIsPlayer(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -140,7 +140,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "if an announced purchase has unreadable data, it waits for Apple's answer, and is held if the answer lacks it",
+        "an unreadable announced purchase waits for Apple's answer, and is held if the answer lacks the purchase",
         arguments: Implementation.allCases)
     func unreadable(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -169,7 +169,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "if the database lost a published grant, its announced purchase waits for Apple's answer; a renewal does not",
+        "if a purchase's published grant was lost, its announcement waits for Apple's answer; a renewal's does not",
         arguments: Implementation.allCases)
     func published(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -48,7 +48,7 @@ struct AppleBudgetConformance {
     }
 
     @Test(
-        "if a replica holds back requests to Apple, every replica sees it, for an hour at most; leases are not delayed",
+        "if a replica stops requests to Apple, all replicas see the stop, for an hour at most; leases are not delayed",
         arguments: Implementation.allCases)
     func holds(implementation: Implementation) async throws {
         let (budget, other) = try await budgets(implementation)

@@ -156,7 +156,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "if a period is granted, the answer publishes the subscription's change; a repeated submission publishes none",
+        "the grant of a period also publishes the subscription's change; a repeated submission publishes none",
         arguments: Implementation.allCases)
     func granted(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -214,7 +214,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "if a worker ends a subscription's lease without a result, it is due again; after a postponement it is not",
+        "if a worker ends a lease without a result, the subscription is due again; a postponed subscription is not",
         arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -101,7 +101,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "if a purchase is held, a second player is rejected without the token, or if the first player has the token",
+        "a second player of a held purchase is rejected, unless only the second player has the purchase's token",
         arguments: Implementation.allCases)
     func notDisputed(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -56,7 +56,7 @@ struct LostSubscriptionsConformance {
     }
 
     @Test(
-        "if a subscription's revision was lost, Apple's next answer, even without a change, is published once above it",
+        "if a subscription's revision was lost, Apple's next answer is published once above it, even without a change",
         arguments: Implementation.allCases)
     func toldAnew(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in

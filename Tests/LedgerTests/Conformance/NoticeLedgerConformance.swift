@@ -71,7 +71,7 @@ struct NoticeLedgerConformance {
     }
 
     @Test(
-        "if a new notice dates a refund before a reversal, it revokes only if the ledger knew the reversed refund",
+        "a refund dated before a reversal but signed later revokes only if the ledger knew the reversed refund",
         arguments: Implementation.allCases)
     func refundedAgain(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -157,7 +157,7 @@ struct ParkedSubmissionsConformance {
     private let lowest = NameBasedUUID(high: 0, low: 0)
 
     @Test(
-        "the worker makes only submissions parked for apple_trouble due, in portions, for one app or for all apps",
+        "the worker makes due only submissions parked for apple_trouble, in portions, for one app or for all apps",
         arguments: Implementation.allCases)
     func woken(implementation: Implementation) async throws {
         try await with(implementation) { subject in

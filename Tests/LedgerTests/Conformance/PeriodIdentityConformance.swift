@@ -98,7 +98,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "if Apple gives no charge id, a period's product and times identify it in a subscription and its successor",
+        "without charge ids, a subscription and its successor share a period if the product and the times are equal",
         arguments: Implementation.allCases)
     func byTimes(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -116,14 +116,14 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "if a period's published grant was lost, only the published player gets it, under the published original",
+        "if a period's published grant was lost, only the grant's player gets it, under the same transaction id",
         arguments: Implementation.allCases)
     func periods(implementation: Implementation) async throws {
         try await with(implementation) { try await checkPeriod($0, $1) }
     }
 
     @Test(
-        "if a subscription shares a period whose published grant was lost, it belongs to the published player",
+        "if a subscription shares a period whose published grant was lost, it belongs to the grant's player",
         arguments: Implementation.allCases, [true, false])
     func sharedPeriods(implementation: Implementation, isShown: Bool) async throws {
         func judged(_ id: String, under original: String, charged: String) -> JudgedPurchase {

@@ -67,7 +67,7 @@ struct SubscriptionOwnersConformance {
     }
 
     @Test(
-        "if a subscription continues a held subscription, it has no owner until a player is granted one of its periods",
+        "a subscription that continues a held subscription has no owner until one of its own periods is granted",
         arguments: Implementation.allCases)
     func notPassedOn(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in

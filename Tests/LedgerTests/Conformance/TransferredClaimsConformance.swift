@@ -80,7 +80,7 @@ struct TransferredClaimsConformance {
     }
 
     @Test(
-        "if the ledger still has a published grant, the published player does not replace the subscription's owner",
+        "if the ledger still has a grant, its published event's player does not replace the subscription's owner",
         arguments: Implementation.allCases)
     func known(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

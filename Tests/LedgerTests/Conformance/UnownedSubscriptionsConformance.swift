@@ -102,7 +102,7 @@ extension FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a state that Apple gave while the catalog lacked the app and Apple's newer answer are published as one event",
+        "if Apple gave one state while the catalog lacked the app, and another later, the ledger publishes one event",
         arguments: Implementation.allCases)
     func newerThanKept(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -144,7 +144,7 @@ struct AnnouncedFlowTests {
     }
 
     @Test(
-        "the loop of a batched topic reads no record until the worker knows which decisions the database lost",
+        "the worker reads no account record until it knows which decisions the database lost",
         .timeLimit(.minutes(2)))
     func waitsForLosses() async throws {
         let cluster = try MockCluster(topics: [Accounts.topic: 1, Sample.deadLetters: 1])

@@ -113,9 +113,7 @@ struct AnnouncedLoopTests {
         return (store, bench.metrics.registry.render())
     }
 
-    @Test(
-        "the loop delivers a suspect announced purchase alone, and never delivers a purchase that three workers died of"
-    )
+    @Test("if an announced purchase may have killed workers, the loop delivers it alone; after three deaths, never")
     func suspects() async throws {
         var content = Store.Content()
         content.due = [try leased("1"), try leased("2")]
@@ -225,7 +223,7 @@ struct AnnouncedLoopTests {
     }
 
     @Test(
-        "if delivering announced purchases fails, the loop withdraws the accusations, and retries a failed withdrawal")
+        "if a delivery of announced purchases fails, the loop stores that the worker survived, and retries this write")
     func forgiven() async throws {
         var content = Store.Content()
         content.refusesDeliveries = true

@@ -147,7 +147,7 @@ struct LeaseSourceConformance {
     }
 
     @Test(
-        "if a row is accused only after its release, the accusation has no effect, and the row is due immediately",
+        "if a worker marks a row as at work after it released the row, the mark has no effect, and the row is due",
         arguments: Implementation.allCases)
     func accusedLate(implementation: Implementation) async throws {
         try await with(implementation) { leases in

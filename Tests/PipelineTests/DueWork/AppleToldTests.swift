@@ -135,7 +135,7 @@ struct AppleToldTests {
     }
 
     @Test(
-        "a failed refund answer waits for the retry delay or Retry-After, or if the key is wrong, until its lease ends")
+        "the worker resends a refund answer after a delay or Retry-After; if Apple refuses the key, at the lease's end")
     func retried() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)
@@ -160,8 +160,7 @@ struct AppleToldTests {
         #expect((0.01..<8).contains(delays[0]) && (0.01..<12).contains(delays[1]) && (90...100).contains(delays[2]))
     }
 
-    @Test(
-        "until Kafka acknowledges the grant's event, the answer to a refund request waits, and a wait counts as no try")
+    @Test("a refund request waits until Kafka has acknowledged the grant's event, and the wait does not count as a try")
     func unacknowledged() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", isAcknowledged: false, in: ledger, queries)
@@ -199,7 +198,7 @@ struct AppleToldTests {
         #expect(queries.asked.isEmpty)
     }
 
-    @Test("if an answer to a refund request waits for a slot past Apple's deadline, the worker records it as too late")
+    @Test("if the worker cannot send a refund answer before Apple's deadline, it records the answer as too late")
     func waited() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)

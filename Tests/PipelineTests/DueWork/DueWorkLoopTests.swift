@@ -82,7 +82,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("while Apple is down, the due-work loop tries one row at a time; it leases no row of work that is not wanted")
+    @Test("while Apple is down, the due-work loop tries one row at a time; it leases no row of unwanted work")
     func throttled() async throws {
         try await run(InMemoryDueWork([1, 2, 3]) { _ in await Task.yield() }, isAppleDown: true) { table, _ in
             try await table.until("all are done") { $0.done.count == 3 }

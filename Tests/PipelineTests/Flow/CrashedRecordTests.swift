@@ -5,9 +5,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Records after four deaths of workers in isolation")
+@Suite("Records of which four workers died in isolation")
 struct CrashedRecordTests {
-    @Test("of two records after four deaths, the undecided one becomes a dead letter; the decided one keeps its answer")
+    @Test("if four workers died of a record, it becomes a dead letter, or keeps its answer if it was decided")
     func decidedBefore() async throws {
         // The mock broker refuses the test's commit in a group that has had members.
         let group = Shared("earlier")

@@ -32,7 +32,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("if a worker stops in order before any progress on a partition, it records its departure in the database")
+    @Test("if a worker shuts down before any progress on a partition, it records its departure in the database")
     func departs() async throws {
         let bench = try PipelineBench { $0.shutdownGraceSeconds = 0.5 }
         let checkpoints = bench.checkpoints
@@ -96,9 +96,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test(
-        "if the database lost a grant, its published owner keeps the purchase, even if another player's record is first"
-    )
+    @Test("if the database lost a grant, the published event's player keeps it, even if another's record is read first")
     func publishedOwner() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -151,9 +149,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test(
-        "if a new connection shows that the database fell back, the worker asks Apple again about submissions in flight"
-    )
+    @Test("if a new database connection shows an older state, the worker asks Apple again about submissions in flight")
     func shownByConnection() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()
@@ -200,7 +196,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("the worker asks the database at most once per rebalance, not once per partition, which claims were lost")
+    @Test("the worker asks the database for lost claims at most once per rebalance, not once per partition")
     func onceForAll() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()

@@ -38,8 +38,7 @@ struct FlowTests {
     }
 
     @Test(
-        "if a thief has the grant, the worker asks Apple about a receipt with the buyer's token, and holds the purchase"
-    )
+        "if a thief has the grant, and the buyer sends the account token, the worker asks Apple and holds the purchase")
     func stolen() async throws {
         let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
         try await bench.submit("stolen.1", player: "the thief", partition: 3)

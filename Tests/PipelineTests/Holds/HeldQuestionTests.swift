@@ -99,7 +99,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("if Apple's answer omits a held purchase and another of the receipt, the worker looks up only the held one")
+    @Test("if Apple's answer omits a held purchase and another purchase, the worker looks up only the held purchase")
     func leftOut() async throws {
         try await with { bench in
             let held = Self.purchase("1000")
@@ -151,7 +151,7 @@ struct HeldQuestionTests {
         }
     }
 
-    @Test("a held purchase in the history that predates the cutover stays held, unless an operator waived this reason")
+    @Test("if a held purchase predates the catalog's cutover, it stays held, unless an operator waived this reason")
     func laterCutover() async throws {
         var app = Self.app
         app.cutover = WallClock.now

@@ -195,7 +195,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("the worker tries a suspect hold with no other row leased, and never tries a hold that three workers died of")
+    @Test("if a hold may have killed workers, the worker tries it with no other row leased; after three deaths, never")
     func suspects() async throws {
         try await with { bench, holds in
             let beside = Shared<[Int]>([])
@@ -230,7 +230,8 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("if the database cannot store that a hold stays, the worker withdraws the accusation and releases the leases")
+    @Test(
+        "if a worker cannot store that a hold stays held, it stores that it survived the hold, and releases its leases")
     func keepFails() async throws {
         try await with { bench, holds in
             let source = HeldSource(
@@ -251,8 +252,7 @@ struct HeldSourceTests {
     }
 
     @Test(
-        "a leased row's isolation waits until all other leases end, and then excludes new leases and a second isolation"
-    )
+        "before a worker isolates a row, all leases must end; during the isolation no lease or other isolation begins")
     func isolation() {
         let slots = WorkSlots(maximumInFlight: 100, appleConcurrency: 100)
         slots.leasesBegan(1)

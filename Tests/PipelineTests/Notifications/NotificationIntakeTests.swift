@@ -212,8 +212,7 @@ struct NotificationIntakeTests {
 struct OncePostedTests {
     private struct Failure {}
 
-    @Test(
-        "if the intake fails to store a notification, it stores the next post of it; a full memory forgets the oldest")
+    @Test("if a notification is not stored, the intake stores its next post; the full memory forgets the oldest id")
     func memory() async {
         let posts = OncePosted<Failure>(maximum: 2)
         let stored = Mutex<[String]>([])

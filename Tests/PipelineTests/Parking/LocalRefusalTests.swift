@@ -54,7 +54,7 @@ struct LocalRefusalTests {
     }
 
     @Test(
-        "if Apple disputes a local refusal, the second decision follows the subscription, and tells Apple of the grant")
+        "if Apple disputes a local refusal, the second decision follows the subscription, and orders a report to Apple")
     func followed() async throws {
         try await with { bench in
             var app = ParkingBench.serverApp

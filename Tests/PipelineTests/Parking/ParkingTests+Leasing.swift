@@ -50,7 +50,8 @@ extension ParkingTests {
         }
     }
 
-    @Test("the loop tries a suspect parked row alone, and accuses the row only while it is at work, not while it waits")
+    @Test(
+        "if a parked row may have killed workers, the loop tries it alone, and marks it as at work only between waits")
     func suspects() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -85,8 +86,7 @@ extension ParkingTests {
         }
     }
 
-    @Test(
-        "if the database refuses to remove a decided suspect row, the loop withdraws the accusation, and keeps the row")
+    @Test("if the database refuses to remove a decided, isolated row, the loop keeps the row, marked as not at work")
     func endRefused() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -147,7 +147,7 @@ extension ParkingTests {
         #expect(apps.noteAnswer(one, wasBlocked: true, now: PipelineLimits.wakeSeconds))
     }
 
-    @Test("after a worker's start or restart, the lease gate stays closed until it is known what the database lost")
+    @Test("after a worker's start or a partition's restart, the lease gate stays closed until lost decisions are known")
     func unknownLosses() {
         let leases = LeaseGate()
         let assignment = PartitionAssignment(

@@ -17,7 +17,7 @@ extension ParkingTests {
         #expect(slots.beginRetrying(bytes: 1))
     }
 
-    @Test("if a failing submission and those behind it fill over half the window, it is parked at its third failure")
+    @Test("the worker parks a submission at its third failure if it and those behind it fill over half the window")
     func behindOthers() async throws {
         try await with(ParkingBench(maximumInFlight: 10, parkAfterSeconds: 30)) { bench in
             let item = bench.item(ParkingBench.submission("a"))
@@ -47,8 +47,7 @@ extension ParkingTests {
         }
     }
 
-    @Test(
-        "a submission's wait behind its player's others counts towards parking, even if the worker tried it only once")
+    @Test("a submission's wait behind its player's others counts towards parking, even after only one try")
     func failsBehindOthers() async throws {
         try await with(ParkingBench(retry: RetryDelay(initialSeconds: 0.001), parkAfterSeconds: 30)) { bench in
             let item = bench.item(ParkingBench.submission("a"))
@@ -60,8 +59,7 @@ extension ParkingTests {
     }
 
     @Test(
-        "if other retries hold half of the window in Apple's outage, the worker parks a submission at its first failure"
-    )
+        "if retries hold half of the window during Apple's outage, the worker parks a submission at its first failure")
     func noRoomInOutage() async throws {
         try await with(ParkingBench(maximumInFlight: 2, parkAfterSeconds: 30)) { bench in
             bench.outage.begin()

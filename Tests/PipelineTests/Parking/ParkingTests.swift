@@ -182,8 +182,7 @@ struct ParkingTests {
         }
     }
 
-    @Test(
-        "if three workers died of a record, the worker parks it for an hour without a try, even if the app is blocked")
+    @Test("if three workers died of a record, the next worker parks it for an hour untried, even if the app is blocked")
     func setAside() async throws {
         try await with(ParkingBench()) { bench in
             bench.apple.answer(ParkingBench.genuine)
@@ -285,7 +284,7 @@ struct ParkingTests {
         #expect(abs(retries.history.waitedSeconds - first - second / 2) < 1e-9)
     }
 
-    @Test("a submission with an undecodable receipt counts as junk traffic, and one with a genuine receipt as other")
+    @Test("an undecodable receipt counts as class `junk`, and a genuine receipt as class `other`")
     func classes() async throws {
         try await with(ParkingBench()) { bench in
             let junk = Submission(

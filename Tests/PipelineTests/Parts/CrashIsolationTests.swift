@@ -104,8 +104,7 @@ struct CrashIsolationTests {
         #expect(fourth.suspectAtWork?.isPoison == false)
     }
 
-    @Test(
-        "a suspect record's accusation ends or begins again only once Kafka has stored that the record waits or works")
+    @Test("a death starts or stops counting against an isolated record only once Kafka stored that it works or waits")
     func waiting() {
         var isolation = isolating()
         #expect(isolation.metadata(ofSuspectAtWork: false) == nil)

@@ -70,7 +70,7 @@ struct OutcomePublisherTests {
         try await read(Sample.outcomes).map { $0.text.replacing(" ", with: "") }
     }
 
-    @Test("before the publisher sends the events of a suspect record, it withdraws the record's accusation once")
+    @Test("before the publisher sends an isolated record's events, it marks the record once as no longer at work")
     func answersOfSuspects() async throws {
         let publisher = try publisher()
         let changes = AsyncStream<Bool>.makeStream()

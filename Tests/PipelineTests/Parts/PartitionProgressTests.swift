@@ -160,7 +160,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 2)
     }
 
-    @Test("a partition's owner accepts the previous owner's late checkpoint, and restarts after a third worker's")
+    @Test("a partition's owner accepts the previous owner's late checkpoint; a third worker's restarts the partition")
     func otherWriters() throws {
         var progress = Self.agreed(at: 5)
         #expect(finish(5..<6, of: &progress) == nil)

@@ -57,8 +57,7 @@ struct WorkInHandTests {
         #expect(seen.value?.isAbandoned == true)
     }
 
-    @Test(
-        "immediate abandonment cancels a submission's work, even if the submission was abandoned before the work began")
+    @Test("if a submission is abandoned immediately, its work is cancelled, even if the work begins only afterwards")
     func immediately() async throws {
         for isEarly in [false, true] {
             let work = WorkInHand(at: ParkingBench.position(0))

@@ -102,8 +102,7 @@ struct ConsolePartsTests {
         try #require(PasswordHash(of: password))
     }
 
-    @Test(
-        "the console doubles the delay after wrong passwords for a name up to 16 seconds, and limits waiting sign-ins")
+    @Test("each wrong password for a name doubles the console's delay, up to 16 s; the console limits waiting sign-ins")
     func limit() {
         let limit = SignInLimit()
         let ann = SignInLimit.Origin.name(0)
