@@ -212,7 +212,8 @@ extension Performance {
     }
 
     /// Waits until the worker has decided the honest submissions that came after the hopeless receipts. Meanwhile Apple
-    /// still answers the hopeless receipts with 21005.
+    /// still answers the hopeless receipts with 21005. A parked submission that a killed worker had leased must wait
+    /// for the lease's end first.
     private func demand(_ step: Step) async throws {
         guard let first = troubles.firstHonest else { return }
         let hopeless = troubles.hopeless
@@ -223,7 +224,7 @@ extension Performance {
             submission.quality == .proven && submission.form != .transactionID && submission.oddity == nil
                 && submission.hint == nil && troubles.purchases.isDisjoint(with: submission.holds)
         }
-        let end = Date.now.addingTimeInterval(45)
+        let end = max(Date.now.addingTimeInterval(45), world.deadLeasesEnd.addingTimeInterval(15))
         while Date.now < end {
             let answered = Set(world.outcomes.seen.events.map(\.submission))
             if honest.allSatisfy({ answered.contains($0.id) }) { return say(step, "(what is honest is answered)") }
@@ -231,6 +232,6 @@ extension Performance {
         }
         let answered = Set(world.outcomes.seen.events.map(\.submission))
         troubles.late += honest.map(\.id).filter { !answered.contains($0) }
-        say(step, "(\(troubles.late.count) honest submissions are not answered in 45 s)")
+        say(step, "(\(troubles.late.count) honest submissions are not answered in time)")
     }
 }

@@ -33,6 +33,7 @@ final class World: Sendable {
     var submissions: String { prefix + "receipt-submissions" }
     var notifications: String { prefix + "app-store-notifications" }
     private let started = Mutex<[ChildProcess]>([])
+    private let killedAt = Mutex(Date.distantPast)
     private let crashedCommands = Mutex<[String]>([])
 
     /// Returns the log file of a worker. `number` counts the workers that were started, from 1.
@@ -140,8 +141,12 @@ final class World: Sendable {
         guard let victim else { return try startWorker() }
         victim.send(SIGKILL)
         _ = try await blocking { victim.wait() }
+        killedAt.withLock { $0 = .now }
         try startWorker()
     }
+
+    /// The time at which the leases end that killed workers had on rows. A lease lasts 60 s.
+    var deadLeasesEnd: Date { killedAt.withLock { $0.addingTimeInterval(60) } }
 
     func tellWorkersToStop() -> [ChildProcess] {
         let all = workers.withLock { workers in

@@ -191,7 +191,7 @@ public struct Difference: Sendable, Hashable, CustomStringConvertible {
 extension Difference {
     /// - Parameter late: a submission that the worker did not decide while other submissions failed.
     public init(late: String) {
-        self.init(.progress, "\(late) was not decided in 45 s, though Apple answers for it")
+        self.init(.progress, "\(late) was not decided in time, though Apple answers for it")
     }
 
     /// - Parameter crashed: a worker or a command that ended by a signal of its own.
