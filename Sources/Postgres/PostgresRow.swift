@@ -1,5 +1,5 @@
-/// One row of a statement, read by column names. Each function returns nil where the function of `PostgresRows` with
-/// its name returns nil.
+/// One row of a statement, read by column names. Each function returns nil in the same cases as the function of the same
+/// name in `PostgresRows`.
 public struct PostgresRow<Name: CaseIterable & Hashable & RawRepresentable<String>> {
     fileprivate let rows: PostgresRows
     fileprivate let number: Int

@@ -61,7 +61,8 @@ struct UnreadableTransactionTests {
         #expect(sound.sufficientEvidence(for: Self.app(withAPI: true), now: Sample.recordTime) != nil)
     }
 
-    @Test("if Apple does not know an unreadable transaction, it is held; a second decision needs eight such answers")
+    @Test(
+        "an unreadable transaction is held once Apple does not know it; decided again, only at the eighth such answer")
     func unknownToApple() {
         func judge(isDecidedAgain: Bool, doubts: Int) -> Judgement {
             Judge(

@@ -6,7 +6,8 @@ struct KnownHosts: Sendable {
     /// The hosts of proxies. A form may have such a host in its `Origin`, even if the proxy sends another `Host`.
     private let proxies: Set<String>
     private let names: Set<String>
-    /// True if the console listens on every address of this machine. It then answers to any IP address.
+    /// True if the console listens on every address of this machine. It then accepts any IP address as a
+    /// request's `Host`.
     private let takesAddresses: Bool
 
     init(_ settings: ConsoleSettings) {

@@ -25,7 +25,8 @@ extension Judge {
 
     /// Returns the question whose answer the rules need before they reject a period as expired. Returns nil if the
     /// rules reject no period as expired, if the period ended too long ago for a grace period, or if the answer is
-    /// known. Also asks for an app without credentials, because the ledger may know a grace period from a notification.
+    /// known. Returns a question even if the app has no credentials, because the ledger may know a grace period from a
+    /// notification.
     func question(
         aboutGraceIn judged: [JudgedPurchase], of receipt: GenuineReceipt, besides further: FurtherAnswers
     ) -> FurtherQuestion? {

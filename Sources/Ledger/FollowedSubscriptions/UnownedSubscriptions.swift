@@ -55,7 +55,8 @@ enum UnownedSubscriptions {
         var originals: Set<StoreTransactionID> = []
         /// The earlier facts about these originals. COMMIT deletes them from `unowned_subscriptions`.
         var told: [StoreTransactionID: UnownedSubscription] = [:]
-        /// The first revision of each original for which a lost state of the database may have published revisions.
+        /// The revision at which each original starts, if it is not 1. After a restore it is above all revisions that
+        /// workers may have published and PostgreSQL has lost.
         var firstRevisions: [StoreTransactionID: Int32] = [:]
     }
 

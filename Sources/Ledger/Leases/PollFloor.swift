@@ -1,7 +1,7 @@
 import Postgres
 import Synchronization
 
-/// The time from which a repeated search through a table starts. A deleted row stays in the index while an old snapshot
+/// The row time from which a repeated search reads a table. A deleted row stays in the index while an old snapshot
 /// can see it, and each search from the beginning would read it. Now and then a search still starts at the beginning,
 /// to find rows of an SQL transaction that took long to commit.
 public final class PollFloor: Sendable {
@@ -61,7 +61,8 @@ public final class PollFloor: Sendable {
         self.rows = rows
     }
 
-    /// The start of the next search in microseconds of Unix time, unless the search starts at the beginning.
+    /// The row time from which the next search reads, in microseconds of Unix time. A search from the beginning ignores
+    /// it.
     var current: Int64 { state.withLock(\.floor) }
 
     /// Searches, and returns whether a lease could find a row. The result is always true after a search from the

@@ -156,7 +156,7 @@ struct Migration {
                     do {
                         try session.run(script: index.concurrently)
                     } catch let error as PostgresError where error.sqlState == "42703" {
-                        // The index has a column that the script adds first.
+                        // A column of the index does not exist yet. The migration's script adds it, and then the index.
                     }
                 }
             }
