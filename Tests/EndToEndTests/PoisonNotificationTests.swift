@@ -79,7 +79,9 @@ struct PoisonNotificationTests {
         }
     }
 
-    @Test("a notification in Apple's history that crashes workers becomes one dead letter, and workers read the rest")
+    @Test(
+        "a notification in Apple's history that crashes workers becomes one dead letter, and workers read the rest",
+        .takesLong)
     func history() async throws {
         try await ParkingBed.run(options: Self.app.configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)

@@ -57,7 +57,9 @@ struct PoisonPurchaseTests {
                     appAppleID: 1_450_000_001, signedDateMilliseconds: now, transaction: claims)))
     }
 
-    @Test("an announced purchase that crashes workers stays unclaimed until an operator's retry, and delays no other")
+    @Test(
+        "an announced purchase that crashes workers stays unclaimed until an operator's retry, and delays no other",
+        .takesLong)
     func announced() async throws {
         try await ParkingBed.run { bed in
             try await bed.importCatalog(
@@ -95,8 +97,8 @@ struct PoisonPurchaseTests {
     }
 
     @Test(
-        "a released hold that crashes workers stays held until its next release; the other released holds are granted"
-    )
+        "a released hold that crashes workers stays held until its next release; the other released holds are granted",
+        .takesLong)
     func held() async throws {
         try await ParkingBed.run { bed in
             let first = try bed.startWorker()
