@@ -127,7 +127,7 @@ printf '== check-installed\n'
 wait "$installing" || { cat .build/installed.log && exit 1; }
 cat .build/installed.log
 RECEIPTD_TEST_AXE=$(compgen -G "$PWD/.build/deploy-tools/lib/python3*/site-packages/axe_core_python/axe.min.js")
-export RECEIPTD_TEST_AXE RECEIPTD_TEST_SCREENSHOTS=$PWD/.build/console-screenshots
+export RECEIPTD_TEST_AXE
 # These checks and the browser tests mostly wait for other programs.
 scripts/check-examples.sh >.build/examples.log 2>&1 &
 trying=$!
