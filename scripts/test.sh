@@ -92,7 +92,6 @@ whole='^EndToEndTests\.'
 # These tests have short time limits or fill the machine, so they do not run beside other tests.
 stopping='^EndToEndTests\.EndToEnd/stopping'
 chaos='^EndToEndTests\.Chaos'
-browser='^EndToEndTests\.((Console|WorkerPage)Browser|ConsoleTicket)Tests'
 tests "what only computes" --filter "$pure"
 # Runs two checks, one after the other, beside tests that mostly wait. check-cost counts and measures no time, so the
 # tests hardly disturb its result.
@@ -119,27 +118,22 @@ tests "the plans of statements" --filter "$plans"
 # docs/schemas.
 export RECEIPTD_TEST_EVENTS=$PWD/.build/test-events.jsonl
 rm -f "$RECEIPTD_TEST_EVENTS"
-# Runs beside the tests, because it mostly waits for Debian's mirror.
-scripts/check-installed.sh >.build/installed.log 2>&1 &
-installing=$!
-tests "the whole" --filter "$whole" --skip "$stopping" --skip "$chaos" --skip "$browser"
-printf '== check-installed\n'
-wait "$installing" || { cat .build/installed.log && exit 1; }
-cat .build/installed.log
 RECEIPTD_TEST_AXE=$(compgen -G "$PWD/.build/deploy-tools/lib/python3*/site-packages/axe_core_python/axe.min.js")
 export RECEIPTD_TEST_AXE
-# These checks and the browser tests mostly wait for other programs.
-scripts/check-examples.sh >.build/examples.log 2>&1 &
-trying=$!
-scripts/check-commands.sh >.build/commands.log 2>&1 &
-showing=$!
-tests "the pages in a browser" --filter "$browser"
-printf '== check-examples\n'
-wait "$trying" || { cat .build/examples.log && exit 1; }
-cat .build/examples.log
-printf '== check-commands\n'
-wait "$showing" || { cat .build/commands.log && exit 1; }
-cat .build/commands.log
+# Runs three checks, one after the other, beside the tests. The checks mostly wait for Debian's mirror or for other
+# programs.
+users() {
+    local check
+    for check in installed examples commands; do
+        printf '== check-%s\n' "$check"
+        scripts/check-$check.sh || return 1
+    done
+}
+users >.build/users.log 2>&1 &
+using=$!
+tests "the whole" --filter "$whole" --skip "$stopping" --skip "$chaos"
+wait "$using" || { cat .build/users.log && exit 1; }
+cat .build/users.log
 # These groups run beside each other, because both mostly wait for killed processes to come back.
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=2 log=.build/stopping.log \
     tests "the whole, while it stops" --filter "$stopping" >.build/stopping-said.log 2>&1 &

@@ -71,7 +71,9 @@ struct ConsoleBrowserTests {
             """)
     }
 
-    @Test("each page of the console fits three window widths, light and dark, without layout or accessibility faults")
+    @Test(
+        "each page of the console fits three window widths, light and dark, without layout or accessibility faults",
+        .takesLong)
     func views() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)

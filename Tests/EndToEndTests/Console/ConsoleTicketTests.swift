@@ -57,8 +57,8 @@ struct ConsoleTicketTests {
     }
 
     @Test(
-        "one search answers each support ticket, on wide and narrow, light and dark pages, without accessibility faults"
-    )
+        "one search answers each support ticket, on wide and narrow, light and dark pages, without accessibility faults",
+        .takesLong)
     func tickets() async throws {
         try await ParkingBed.run { bed in
             try await Self.fill(bed)
