@@ -103,7 +103,10 @@ extension Scene {
             #expect(try await worker.ending() == 0)
         }
         let next = try bed.startWorker()
-        try await eventually("the next worker owns the partitions") { next.log.contains("partitions assigned") }
+        // A worker reads the other topics once it has read the checkpoints of all its partitions.
+        try await eventually("the next worker has read the checkpoints") {
+            next.log.contains("partitions of a topic assigned")
+        }
     }
 
     private func answered(_ count: Int) async throws {
