@@ -65,7 +65,7 @@ public struct StoreQueryContext: Sendable {
 public enum StoreQueryShare: Sendable, CaseIterable {
     /// A submission waits for the answer. The request gets its turn like a retry.
     case submission
-    /// Checks of subscriptions: a fifth of the budget while fresh submissions wait.
+    /// Checks of subscriptions. While fresh submissions wait, these checks and all retries get a fifth of the places.
     case subscriptions
     /// Apple's notification history: a tenth of the budget.
     case history
