@@ -365,8 +365,8 @@ CREATE INDEX IF NOT EXISTS outcomes_apart_decided ON outcomes_apart (decided_at)
 COMMENT ON TABLE outcomes_apart IS 'Outcomes of records whose day gets no partition, because it is long past or far ahead, and rows from outcomes_default. The column day is 0001-01-01 in all rows, so a search for a record must also read this partition. Maintenance deletes old rows.';
 
 -- A worker creates and drops partitions with the rights of the tables' owner. Each function checks that its caller has
--- a corresponding right on outcomes. It waits 0.1 s at most for a lock, because a session that waits for an exclusive
--- lock blocks all later sessions.
+-- a corresponding right on outcomes. The function waits 0.1 s at most for a lock, because a session that waits for an
+-- exclusive lock blocks all later sessions.
 
 CREATE OR REPLACE FUNCTION make_outcomes_day(wanted date) RETURNS text LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '100ms' AS $$
@@ -879,7 +879,7 @@ CREATE TABLE IF NOT EXISTS subscriptions (
     -- reported the period.
     period_began_at timestamptz NOT NULL, state_told_at timestamptz, will_renew_told_at timestamptz,
     renewal_product_told_at timestamptz,
-    -- Null if no check is due before Apple reports something about it.
+    -- Null if no check is due before Apple reports something about the subscription.
     due_at timestamptz, leased_until timestamptz, tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
     -- Each lease is longer than the one before it.
     takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
@@ -887,7 +887,7 @@ CREATE TABLE IF NOT EXISTS subscriptions (
     -- end.
     history_since timestamptz,
     -- If Apple reported a period in a way that grants nothing, the start of the last period known before. A worker
-    -- requests the periods from this time on from Apple; null when it has requested them.
+    -- requests from Apple the periods from this time on; null when the worker has requested them.
     periods_since timestamptz
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0

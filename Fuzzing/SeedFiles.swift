@@ -19,7 +19,7 @@ enum SeedFiles {
         }.filter { $0.count <= maximum }
     }
 
-    /// Returns the decoded `receipt_data` of such records, without repeated ones.
+    /// Returns each different `receipt_data` of at most `maximum` bytes, decoded.
     static func receipts(maximum: Int = 16_384) throws -> [[UInt8]] {
         var receipts = Set<[UInt8]>()
         for record in try submissions(maximum: maximum * 2) {

@@ -46,7 +46,7 @@ final class BenchDatabase {
         processID = number
     }
 
-    /// Call it after `receiptd migrate`.
+    /// Must be called after `receiptd migrate`.
     func prepare() throws {
         if embedded == nil { try psql(Self.clearing) }
         if options.grants > 0, try psql(["SELECT EXISTS (SELECT FROM grants)"]) == "f" { try fill() }

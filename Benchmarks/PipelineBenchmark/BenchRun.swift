@@ -110,7 +110,7 @@ struct BenchRun {
             + "for \(format(asked / seconds, 1)) transactions each second"
     }
 
-    /// Compares the mix of traffic that operators see with genuine purchases alone.
+    /// Compares two loads: the mix of traffic that operators see, and genuine purchases alone.
     func measureMix() throws -> String {
         let genuine = try throughput(of: .genuine)
         let mixed = try throughput(of: nil)

@@ -31,7 +31,7 @@ extension FuzzTarget {
             second.value(again.value)
             mustHold(second.bytes == writer.bytes, "the same value gives the same bytes")
             mustHold(writer.bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "no control character is written")
-            // Foundation refuses numbers beyond its range, and takes JSON with NUL bytes for UTF-16.
+            // Foundation refuses numbers beyond its range, and reads JSON with NUL bytes as UTF-16.
             guard !holdsHugeNumber(document.value), !bytes.contains(0) else { return }
             mustHold(foundation(writer.bytes) != nil, "what is read here, Foundation reads")
         },

@@ -5,7 +5,8 @@ import Synchronization
 /// Records which of Apple's addresses answer. receiptd shows outages on the worker's page. The worker logs each outage
 /// at its beginning, once a minute, and at its end.
 ///
-/// An outage begins with the second failure in a row, once `quietSeconds` have passed since the last answer.
+/// A failure begins an outage if both are true: it is not the first in a row, and the last answer is at least
+/// `quietSeconds` old.
 public struct AppleReach: Sendable {
     public struct Outage: Sendable, Equatable, CustomStringConvertible {
         /// The URL without its query.

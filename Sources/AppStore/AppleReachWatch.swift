@@ -37,7 +37,7 @@ public final class AppleReachWatch: Sendable {
     /// The addresses that do not answer now.
     public var outages: [AppleReach.Outage] { reach.withLock(\.outages) }
 
-    /// Reports the outages that go on, until the task is cancelled.
+    /// Until the task is cancelled, reports the outages that go on.
     public func follow() async {
         while (try? await Task.sleep(for: .seconds(Self.lookSeconds))) != nil {
             let now = now()

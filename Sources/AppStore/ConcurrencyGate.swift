@@ -82,7 +82,7 @@ public final class ConcurrencyGate: Sendable {
         case mustWait(ticket: UInt64)
     }
 
-    /// Removes waiting requests of these kinds from the queue, without a permit, if they began to wait before `time`.
+    /// Removes waiting requests of these kinds from the queue if they began to wait before `time`. They get no permit.
     public func dismiss(_ kinds: [RequestKind], waitingSince time: Double) {
         let (dismissed, admitted) = state.withLock { state in
             let dismissed = state.waiters.takeFirst(kinds) { $0.since < time }

@@ -11,7 +11,7 @@ enum LenientField<Value> {
     case unreadable
     case value(Value)
 
-    /// The value; nil if it is absent or unreadable. Use it for fields on which no rule depends.
+    /// The value; nil if it is absent or unreadable. Use `told` for fields on which no rule depends.
     var told: Value? {
         if case .value(let value) = self { value } else { nil }
     }

@@ -84,7 +84,7 @@ struct PurchaseFields {
     }
 
     /// Adds the transaction's fields from another place, whose values are newer. If the places differ about the product
-    /// or the quantity, which cannot change, the fact counts as unreadable.
+    /// or the quantity, which cannot change, that field counts as unreadable.
     mutating func merge(_ later: PurchaseFields) {
         for name in later.reader.unreadable { reader.note(name) }
         if productID != later.productID { reader.note("product_id") }

@@ -25,7 +25,7 @@ public final class VerifyReceiptClient: ReceiptVerifier {
     /// - Parameters:
     ///   - secrets: returns the shared secret in the setting with a given name; nil if the setting is empty.
     ///   - limits: the limits that all clients of the process share; nil for only the limit `settings.maxConcurrency`.
-    ///   - now: returns the time for `Retry-After`; nil for the wall clock.
+    ///   - now: the clock for `Retry-After`; nil for the wall clock.
     public init(
         settings: AppleSettings, secrets: @escaping @Sendable (String) -> String?, limits: AppleLimits? = nil,
         observer: (any AppleObserver)? = nil, now: (@Sendable () -> Timestamp)? = nil

@@ -16,7 +16,7 @@ import NIOPosix
 /// 7. Apple's ordinary answer
 ///
 /// A receipt contains all data for verifyReceipt's ordinary answer. The App Store Server API answers from a store
-/// (`SimulatedStore`), whose customers buy, renew and ask for refunds as tests order. For a customer of this store,
+/// (`SimulatedStore`). Tests make the store's customers buy, renew and ask for refunds. For a customer of this store,
 /// verifyReceipt answers from the store too.
 public final class AppStoreSimulation: Sendable {
     public struct Options: Sendable {
@@ -40,7 +40,7 @@ public final class AppStoreSimulation: Sendable {
         public var seed: UInt64 = 1
         /// The number of event loops.
         public var threads = 1
-        /// Returns the present in milliseconds since 1970.
+        /// A clock that returns the present in milliseconds since 1970.
         public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
 
         public init() {}

@@ -9,8 +9,8 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// The most bytes of a request's body. A receipt of some hundreds of purchases is far smaller.
     static let maximumBody = 4 * 1024 * 1024
-    /// The most bytes of a too large body that the handler reads and discards. A client that sends its whole body
-    /// before it reads then still gets the answer 413.
+    /// The most bytes of a too large body that the handler reads and discards. So a client that sends its whole body
+    /// before it reads the answer still gets the answer 413.
     static let maximumDrained = 64 * 1024 * 1024
 
     private static let serverAPIPath = "/inApps/"

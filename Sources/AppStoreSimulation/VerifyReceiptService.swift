@@ -8,7 +8,7 @@ final class VerifyReceiptService: Sendable {
     private let sharedSecrets: [String: String]
     let serverAPIKeys: [String: SimulatedServerAPIKey]
     let store: StoreKeeper
-    /// Returns milliseconds since 1970.
+    /// A clock that returns milliseconds since 1970.
     let now: @Sendable () -> Int64
 
     init(

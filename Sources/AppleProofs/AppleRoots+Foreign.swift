@@ -14,7 +14,7 @@ extension AppleRoots {
         return fingerprints.count { !apples.contains($0) }
     }
 
-    /// True if one of the roots has a public private key, so that anybody can make receipts that this root proves.
+    /// True if the private key of one root is public, so that anybody can make receipts that this root proves.
     public var holdsPublishedRoot: Bool { fingerprints.contains { Self.published.contains($0.hexadecimal) } }
 }
 

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// Reads receipts and signed transactions, and checks without asking Apple whether Apple signed them.
+/// Reads receipts and signed transactions. Without asking Apple, checks whether Apple signed them.
 ///
 /// The reader does no I/O and reads no clock. The signed data itself names the time at which the signature must be
 /// valid. Equal bytes give equal results. Any thread may use the reader. Copies of a reader share one cache of Apple's

@@ -2,8 +2,9 @@
 
 // Swift inlines the code that locks a free Mutex, so the thread sanitizer sees this code. Swift's library has the code
 // that waits for a locked Mutex. The library is built without the sanitizer, which would therefore report a race
-// between two holders. The functions below replace the library's functions, call them, and tell the sanitizer what they order.
-// The inlined code and these functions name the same address to the sanitizer: the mutex's word.
+// between two holders. The functions below replace the library's functions, and call the replaced functions. They also
+// tell the sanitizer when a holder acquires and releases the mutex. The inlined code and these functions name the same
+// address to the sanitizer: the mutex's word.
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) && defined(__linux__)

@@ -15,7 +15,7 @@ struct LiveTraffic: Sendable {
     private static let junk = "cracker-junk"
     /// The names of sample cases whose records become dead letters.
     private static let malformed = ["malformed-not-json", "malformed-missing-player", "malformed-wrong-types"]
-    /// An app of the sample cases without `server_api`. receiptd parks this app's submissions of a transaction id.
+    /// An app without `server_api`, from the sample cases. receiptd parks this app's submissions of a transaction id.
     private static let appWithoutServerAPI = "com.example.castle"
 
     /// The text to append to the sample cases' catalog. The text lacks the product `builder`, so that workers hold the

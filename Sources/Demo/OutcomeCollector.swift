@@ -7,7 +7,7 @@ import Synchronization
 /// Reads events and dead letters on its own thread, and sorts them by case.
 final class OutcomeCollector: Sendable {
     struct Collected: Sendable {
-        /// The events of each case, in the order of reading. An event that Kafka has twice appears twice.
+        /// The events of each case, in the order of reading. If Kafka has an event twice, the event appears twice.
         var events: [String: [JSONValue]] = [:]
         var deadLetters: [String: [ConsumerRecord]] = [:]
     }

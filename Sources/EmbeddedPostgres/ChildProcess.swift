@@ -8,8 +8,8 @@ import Foundation
 /// program's end.
 ///
 /// This class does not use Foundation's `Process`, which has two faults:
-/// - `run` reads up to 256 bytes beyond its list of this process's open files, and crashes if no memory follows. This
-///   needs more than a thousand open files (swift-corelibs-foundation issue 5472, in Swift 6.3).
+/// - `run` reads up to 256 bytes beyond its list of this process's open files, and crashes if no memory follows. The
+///   crash needs more than a thousand open files (swift-corelibs-foundation issue 5472, in Swift 6.3).
 /// - It learns of a program's end through a socket, which every program that starts at the same instant inherits. So a
 ///   short program may seem to run as long as a server that started beside it.
 package final class ChildProcess: Sendable {

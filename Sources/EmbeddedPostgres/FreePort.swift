@@ -2,8 +2,8 @@ import Foundation
 
 package enum FreePort {
     /// Returns a TCP port of 127.0.0.1 on which nobody listens. The port is below 32768, where the kernel's range for
-    /// outgoing connections begins. A client's own connection could get a port of that range while the server is down,
-    /// and the client could connect to itself.
+    /// outgoing connections begins. With a port of that range, a client could connect to itself while the server is
+    /// down: the kernel could give the port to the client's own connection.
     package static func find() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 20_000..<32_000)

@@ -49,8 +49,8 @@ public struct BatchProbe: Sendable {
         self.log = log
     }
 
-    /// Returns whether the records from `start` on are readable, or the unreadable offsets. Blocks for seconds. Throws
-    /// if Kafka does not answer, or sends no records.
+    /// Returns `readable`, or the unreadable offsets from `start` on. Blocks for seconds. Throws if Kafka does not
+    /// answer, or sends no records.
     public func examine(_ partition: TopicPartition, at start: Int64) throws(KafkaError) -> Finding {
         let consumer = try KafkaConsumer(properties: properties, log: log)
         defer { consumer.abandon() }

@@ -10,8 +10,8 @@ final class BrokerContact: Sendable {
     /// in.
     private static let greetings: Set<Int16> = [17, 18, 36]
     /// If librdkafka logs no trouble of a broker for this time, the broker's trouble is over. While librdkafka tries to
-    /// connect, it logs the trouble every 30 s. So the broker now has another name (its advertised name), or has left
-    /// the cluster.
+    /// connect, it logs the trouble every 30 s. If it no longer tries, the broker now has another name (its advertised
+    /// name), or has left the cluster.
     private static let silenceNanoseconds: UInt64 = 90_000_000_000
 
     /// An answer to a fetch of one partition has records if it is longer than this many bytes and the topic's name. In
@@ -35,7 +35,8 @@ final class BrokerContact: Sendable {
     /// with an error has no records. The answer of a broker that throttles the client has no records either.
     var fetchesWithRecords: Int { fetchCount.load(ordering: .relaxed) }
 
-    /// Begins to count the fetches with records. Call it before the client fetches its only partition, of this topic.
+    /// Begins to count the fetches with records. Call it before the client fetches its only partition, which must be of
+    /// this topic.
     func countFetches(of topic: String) {
         emptyBytes.store(Self.emptyFetchBytes + topic.utf8.count, ordering: .relaxed)
     }

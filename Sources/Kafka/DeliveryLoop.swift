@@ -85,7 +85,8 @@ final class DeliveryTicket: Sendable {
         self.onDelivery = onDelivery
     }
 
-    /// Retains the ticket until `redeem`, which the record's only delivery report calls, or `produce` if it fails.
+    /// Retains the ticket until `redeem`. The record's only delivery report calls `redeem`. If `produce` fails,
+    /// `produce` calls `redeem`.
     func issue() -> UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
 
     /// Returns the ticket and releases it. Call it exactly once for each `issue`. This is sound, because librdkafka

@@ -4,7 +4,8 @@ extension KafkaConsumer {
     /// The handlers of a rebalance. `poll` and `close` call them on the polling thread. The group waits for them for up
     /// to `max.poll.interval.ms`.
     public struct Rebalance {
-        /// Returns offsets to start from instead of the committed offsets, for some or all of the assigned partitions.
+        /// A handler that returns start offsets for some or all of the assigned partitions. These offsets replace the
+        /// committed offsets.
         public var assigned: ([TopicPartition]) -> [TopicPartition: Int64]
         /// Runs before the partitions are revoked, and should drain and commit synchronously. If `lost` is true,
         /// another member may own the partitions already, and the broker would refuse the commit.

@@ -15,7 +15,7 @@ extension KafkaConsumer {
         // For RD_KAFKA_OFFSET_END the broker need not search its log.
         let times = partitions.map { ($0, Int64(RD_KAFKA_OFFSET_END)) }
         let list = PartitionList(Dictionary(times, uniquingKeysWith: { first, _ in first }))
-        // If this call fails, the threads wake after their second of sleep.
+        // If this call fails, the threads wake when their sleep of one second ends.
         _ = rd_kafka_offsets_for_times(client, list.pointer, Self.sendingMilliseconds)
     }
 }

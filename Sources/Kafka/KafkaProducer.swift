@@ -19,8 +19,8 @@ public final class KafkaProducer: Sendable {
         connection = try ProducerConnection(properties: properties, topics: topics, log: log, progress: progress)
     }
 
-    /// If `close` was not called, closes on another thread: closing blocks, and this thread may be of the cooperative
-    /// pool or the producer's own.
+    /// If `close` was not called, closes on another thread: closing blocks, and this thread may be the producer's own,
+    /// or one of the cooperative pool.
     deinit {
         guard !connection.isClosed else { return }
         Thread.detachNewThread { [connection] in connection.close(flushMilliseconds: 0) }
@@ -65,8 +65,8 @@ public final class KafkaProducer: Sendable {
 
     private typealias DeliveryResult = Result<Delivery, KafkaError>
 
-    /// Sends records that wait for `linger.ms` at once, and waits for the reports of all records. Returns false if a
-    /// report is missing after the time-out, or if the producer is closed. Blocks.
+    /// Sends at once the records that wait for `linger.ms`, and waits for the reports of all records. Returns false if
+    /// a report is missing after the time-out, or if the producer is closed. Blocks.
     public func flush(timeoutMilliseconds: Int32) -> Bool {
         let code = try? connection.shared.use { handle in rd_kafka_flush(handle.pointer, timeoutMilliseconds) }
         return code == RD_KAFKA_RESP_ERR_NO_ERROR

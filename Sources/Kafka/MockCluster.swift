@@ -8,8 +8,8 @@ import Synchronization
 /// - A member that joins again waits for `session.timeout.ms` less 1 s. Set 3200 or more: below 3000 it never joins.
 /// - `offsetsForTime` finds nothing.
 /// - A client's first record may take 1 s.
-/// - It ignores an idempotent producer's sequence numbers. So a record that `pushRequestErrors` made it refuse may
-///   count as acknowledged, unless `max.in.flight` is 1.
+/// - It ignores an idempotent producer's sequence numbers. So if `pushRequestErrors` made it refuse a record, the
+///   record may count as acknowledged, unless `max.in.flight` is 1.
 public final class MockCluster: Sendable {
     /// `@unchecked Sendable` is sound: the lock of `open` guards the cluster, and librdkafka runs each call on the
     /// cluster's own thread.

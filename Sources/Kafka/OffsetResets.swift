@@ -40,8 +40,8 @@ extension KafkaLogLine {
 
 extension KafkaConsumer {
     /// Returns the offsets below `offset` at which librdkafka found the partition's next record deleted, and continued
-    /// at the earliest record. Returns each such offset once. `poll` returns the records fetched before a reset ahead
-    /// of those fetched after it.
+    /// at the earliest record. Returns each such offset once. `poll` first returns the records fetched before a reset,
+    /// and then those fetched after it.
     public func takeResets(of partition: TopicPartition, below offset: Int64) -> [Int64] {
         context.resets.take(of: partition, below: offset)
     }

@@ -22,8 +22,8 @@ public struct LedgerObserver: Sendable {
     /// Called once when a player's count of replays reaches `Replays.suspicious`, in the worker that counts the last
     /// replay.
     public var replaying: @Sendable (ReplayingPlayer) -> Void
-    /// Called once for each account token that many players sent, because it must then be a constant of the client.
-    /// Only the worker that notices the token calls it.
+    /// Called once for each account token that many players sent, because such a token must be a constant of the
+    /// client. Only the worker that notices the token calls this function.
     public var constantToken: @Sendable (BundleID) -> Void
     /// Called once for each purchase that is held because of its token, after COMMIT.
     public var disputedToken: @Sendable (DisputedToken) -> Void
@@ -60,8 +60,8 @@ public struct LedgerObserver: Sendable {
 /// The reason why the ledger runs an SQL transaction again.
 public enum LedgerTrouble: Sendable {
     case failed(PostgresError)
-    /// The batch met a grant of another system without a claim, or an owner for whom it had inserted no claim. The next
-    /// try reads everything.
+    /// The batch found a grant of another system that has no claim, or the owner of a subscription for which the batch
+    /// had inserted no claim. The next try reads everything.
     case unknownGrant
     /// The batch tried to insert an existing row. PostgreSQL logs that as an error.
     case conflict

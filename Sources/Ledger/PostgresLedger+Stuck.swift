@@ -6,7 +6,8 @@ import Postgres
 /// too, but no other decision does.
 extension PostgresLedger {
     /// The milliseconds that an SQL transaction of set-aside entries waits for a lock. They are few, because the ledger
-    /// keeps retrying the entries, and halves their groups to find those that need none of the hanging session's locks.
+    /// keeps retrying the entries, and halves their groups to find entries that need none of the hanging session's
+    /// locks.
     static let stuckLockMilliseconds = 200
 
     /// Retries the set-aside entries until their queue is closed.

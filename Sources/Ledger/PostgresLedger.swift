@@ -14,7 +14,7 @@ public final class PostgresLedger: PurchaseLedger {
         /// more than one batch, but with a backlog both writers are busy.
         public var backlog = 400
         var maximumBatch = 400
-        /// The approximate most bytes of a batch.
+        /// The most bytes of a batch, approximately.
         var maximumBatchBytes = 4 << 20
         /// The size of a group after which the writer always waits a moment, so that the next group is larger: an SQL
         /// transaction costs the database as much as dozens of rows. After a larger group the writer waits longer.
@@ -23,7 +23,8 @@ public final class PostgresLedger: PurchaseLedger {
         /// The longest wait after any group. After a small group, the writer waits only if another decision will
         /// probably come.
         public var longestGatheringDelay = Duration.milliseconds(10)
-        /// Returns the present upper limit of this wait; nil if only `longestGatheringDelay` limits it.
+        /// The closure returns the present upper limit of the wait after a small group. If there is no closure, only
+        /// `longestGatheringDelay` limits this wait.
         public var gatheringBound: (@Sendable () -> Duration)?
         /// The longest time that acknowledged events wait for a batch that deletes them.
         public var acknowledgementDelay = Duration.seconds(1)
@@ -33,9 +34,9 @@ public final class PostgresLedger: PurchaseLedger {
 
     /// The settings of a worker's sessions. `enable_seqscan` is off because the server keeps a prepared statement's
     /// plan: a plan from the time when a table was empty would scan the grown table until it is analyzed. `jit` is off
-    /// because a statement without an index, such as a count, then gets such a high estimated cost that the server
-    /// would compile it each time. `plan_cache_mode` keeps the server from planning larger statements again for each
-    /// small batch, which would cost more than running them.
+    /// because with `enable_seqscan` off, a statement without an index, such as a count, gets such a high estimated
+    /// cost that the server would compile it each time. `plan_cache_mode` keeps the server from planning larger
+    /// statements again for each small batch, which would cost more than running them.
     public static let sessionSettings = [
         "enable_seqscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
     ]
@@ -53,8 +54,8 @@ public final class PostgresLedger: PurchaseLedger {
     let conflicts = ConflictWatch()
     /// The number of committed SQL transactions of decisions.
     let commits = Atomic<Int>(0)
-    /// The decisions that met a hanging session or a lock. They are retried separately, so that no other decision waits
-    /// for them.
+    /// The decisions of batches whose session hung, or waited too long for a lock. They are retried separately, so that
+    /// no other decision waits for them.
     let stuck = GroupQueue<PendingDecision, Durable<RecordedOutcome>>()
     /// The acknowledged events whose outbox rows a hanging session may have locked. No batch deletes them.
     let stuckAcknowledged = AcknowledgedEvents()
@@ -193,8 +194,8 @@ extension PostgresLedger {
 }
 
 extension PostgresError {
-    /// Returns a `PostgresError` for any error. The pool's jobs should throw only such errors; after another error, the
-    /// ledger retries.
+    /// Returns a `PostgresError` for any error. The pool's jobs should throw only `PostgresError`s; after any other
+    /// error, the ledger retries.
     init(caught error: any Error) {
         self =
             error as? PostgresError

@@ -8,7 +8,7 @@ import Postgres
 /// subscriptions of the whole fleet.
 package struct FleetCounts: Sendable {
     private static let countSeconds = 5.0
-    /// One of this many rounds also counts the subscriptions by state.
+    /// Every twelfth round also counts the subscriptions by state.
     private static let turnsOfStates = 12
 
     let pool: PostgresPool

@@ -8,7 +8,7 @@ public final class Counter: Metric {
 
     public var value: Int { count.load(ordering: .relaxed) }
 
-    /// Adds `amount`, which must not be negative. Prometheus takes a counter that goes down for a restart.
+    /// Adds `amount`, which must not be negative. If a counter goes down, Prometheus assumes a restart.
     public func increment(by amount: Int = 1) {
         precondition(amount >= 0, "a counter only goes up")
         count.wrappingAdd(amount, ordering: .relaxed)

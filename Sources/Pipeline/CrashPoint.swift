@@ -18,7 +18,7 @@ enum CrashPoint: String, CaseIterable {
     case published
     case acknowledged
     case committed
-    // PostgreSQL has stored the refund in a notification.
+    // PostgreSQL has stored the refund that a notification reported.
     case refunded
     case refundPublished
     /// PostgreSQL has stored Apple's answer about a subscription.

@@ -107,8 +107,8 @@ extension Connection {
     /// Reads the bytes that have arrived, without waiting. Returns false if the connection is lost.
     private func consume() -> Bool {
         guard PQconsumeInput(handle) == 1 else { return false }
-        // TLS decrypts whole records. If libpq's buffer has no space for a whole record, its rest is not in the socket
-        // any more, and `poll` would wait for bytes that have already arrived.
+        // TLS decrypts whole records. If libpq's buffer has no space for a whole record, the record's rest is not in
+        // the socket any more, and `poll` would wait for bytes that have already arrived.
         let isWrapped = PQsslInUse(handle) == 1 || PQgssEncInUse(handle) == 1
         return !isWrapped || PQconsumeInput(handle) == 1
     }

@@ -202,8 +202,8 @@ final class Connection {
         }
     }
 
-    /// Sends the SQL that begins a transaction and its first statements, in one round trip. `maySendAtOnce` must be
-    /// true for `calls`. Returns each statement's rows.
+    /// In one round trip, sends the SQL that begins a transaction, and the transaction's first statements.
+    /// `maySendAtOnce` must be true for `calls`. Returns each statement's rows.
     ///
     /// All statements share the time limit of one answer, because PostgreSQL sends its answers at the end.
     func begin(_ words: String, with calls: [PostgresCall]) throws(PostgresError) -> [PostgresRows] {

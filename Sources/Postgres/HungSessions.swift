@@ -76,7 +76,7 @@ final class HungSessions: Sendable {
         isAny.store(!state.left.isEmpty, ordering: .relaxed)
     }
 
-    /// Adds a connection for which its thread no longer waits, at the place that is reserved for the connection.
+    /// Adds a connection for which no thread waits any more. The connection takes the place that is reserved for it.
     func leave(_ connection: Connection, wasCommitting: Bool) {
         let processID = PQbackendPID(connection.handle)
         // Never cancel a COMMIT: if it is cancelled while it waits for its standby, the primary has committed and the

@@ -2,8 +2,8 @@
 public struct PostgresConfiguration: Sendable {
     /// `postgresql://…`, or libpq's `key=value` form. Its values override the settings below.
     let uri: String
-    /// Returns the URI for the next connection, for example after a change of the password. If it returns nil or a text
-    /// that libpq cannot read, `uri` applies.
+    /// A closure that returns the URI for the next connection, for example after a change of the password. If it
+    /// returns nil or a text that libpq cannot read, `uri` applies.
     let latestURI: @Sendable () -> String?
     let applicationName: String
     /// True if a connection prepares each statement once. Must be false for PgBouncer before 1.21 in transaction
@@ -36,7 +36,7 @@ public struct PostgresConfiguration: Sendable {
     /// Seconds to wait for a statement without a `statement_timeout`.
     static let longestStatementSeconds = 3_600
 
-    /// Sets the time-outs for the session when it connects. If `preparedStatements` is false, sets them in each
+    /// A session sets its time-outs when it connects. If `preparedStatements` is false, the session sets them in each
     /// transaction instead, because a pooler shares server sessions among clients. A statement outside a transaction
     /// then has no time-out.
     public init(
@@ -119,9 +119,9 @@ public struct PostgresConfiguration: Sendable {
 
     /// Returns SQL that makes every commit wait for the disk, if the server or the URI turned that off.
     ///
-    /// Without the wait, a server may lose commits when one of its processes crashes. Its start time stays the same, so
-    /// the worker would not notice the loss. A commit waits for a synchronous standby only if the server is configured
-    /// so.
+    /// Without the wait, a server may lose commits when one of its processes crashes. The server's start time stays the
+    /// same, so the worker would not notice the loss. A commit waits for a synchronous standby only if the server is
+    /// configured so.
     private static func waitingForDisk(untilEndOfTransaction isLocal: Bool) -> String {
         "SELECT set_config('synchronous_commit', 'local', \(isLocal)) WHERE current_setting('synchronous_commit') = 'off'"
     }
@@ -129,8 +129,8 @@ public struct PostgresConfiguration: Sendable {
     /// Reads the session's statement time-out in milliseconds, because the URI may set another time-out.
     private static let readingTimeout = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'"
 
-    /// Returns the time to wait for an answer, from the server's `statement_timeout`; nil means the configured
-    /// time-out.
+    /// Returns the time to wait for an answer, from the server's `statement_timeout`. If the parameter is nil, the
+    /// configured time-out applies.
     func answerLimit(statementTimeoutMilliseconds: Int?) -> Duration {
         let given = statementTimeoutMilliseconds ?? statementTimeoutSeconds * 1000
         return .milliseconds(given > 0 ? given : Self.longestStatementSeconds * 1000) + .seconds(answerMarginSeconds)

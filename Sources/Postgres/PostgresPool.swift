@@ -56,8 +56,8 @@ public final class PostgresPool: Sendable {
 
     /// Returns a pool with the same sessions, which calls `vouch` to approve of a connection's database.
     ///
-    /// The session's thread calls `vouch` outside a transaction, before the connection's first statement for such a
-    /// job. If `vouch` throws, the statement fails with that error.
+    /// The session's thread calls `vouch` outside a transaction, before the connection's first statement for a job of
+    /// the returned pool. If `vouch` throws, the statement fails with that error.
     public func vouched(by vouch: @escaping PostgresSession.Vouch) -> PostgresPool {
         PostgresPool(sessions, vouch: vouch)
     }

@@ -1,5 +1,5 @@
-/// One row of a statement, read by column names. Each function returns nil in the same cases as the function of the same
-/// name in `PostgresRows`.
+/// One row of a statement, read by column names. Each function returns nil in the same cases as its namesake in
+/// `PostgresRows`.
 public struct PostgresRow<Name: CaseIterable & Hashable & RawRepresentable<String>> {
     fileprivate let rows: PostgresRows
     fileprivate let number: Int
@@ -20,8 +20,8 @@ public struct PostgresRow<Name: CaseIterable & Hashable & RawRepresentable<Strin
 }
 
 extension PostgresRows {
-    /// Returns the rows, which are read by these column names. Throws if the statement returns no column with one of
-    /// the names, even if it returns no rows.
+    /// Returns the rows, which are read by these column names. Throws if one of the names has no column, even if the
+    /// statement returns no rows.
     public func named<Name>(_ names: Name.Type) throws(PostgresError) -> [PostgresRow<Name>] {
         let columns = try columns(names)
         return (0..<count).map { PostgresRow(rows: self, number: $0, columns: columns) }

@@ -32,7 +32,7 @@ public final class PostgresRows {
     deinit { PQclear(result) }
 
     /// Finds a column by its name, even if there are no rows. Throws if no column has the name. Call it before the rows
-    /// are read, so that the first run of the statement shows a missing column.
+    /// are read, so that a missing column throws at the first run of the statement.
     public func column(_ name: StaticString) throws(PostgresError) -> PostgresColumn {
         for index in 0..<columns {
             // The UTF-8 of a literal ends with NUL, like the text of PQfname.

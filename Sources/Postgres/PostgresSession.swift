@@ -16,7 +16,8 @@ public final class PostgresSession {
     var connection: Connection?
     /// True if the present job opened the connection. Then the connection cannot have ended while idle.
     var isFresh = false
-    /// Must approve the connection's database before a statement of the present job; nil if the job needs no approval.
+    /// The function that must approve the connection's database before a statement of the present job; nil if the job
+    /// needs no approval.
     var vouch: Vouch?
     /// True after the connection's approval; false for each new connection.
     private var isVouchedFor = false
@@ -139,7 +140,7 @@ extension PostgresSession {
     /// Starts a job of the pool. Drops a connection that ended while idle, so that the job gets a new connection.
     func beginJob() {
         isFresh = false
-        // Closes connections whose late answers have arrived, because their backends keep their locks until then.
+        // Closes connections whose late answers have arrived, because their backends keep their locks until the close.
         shared.hung.look()
         if let connection, connection.endedWhileIdle() { drop() }
         guard configuration.preparedStatements, let connection else { return }

@@ -15,7 +15,7 @@ enum Redaction {
     }
 
     /// Returns libpq's message about the connection. If the URI is mistyped, libpq may take a part of the password for
-    /// a host, a port or a database, and quote that part. So the result keeps only quoted words that are `known`.
+    /// a host, a port or a database, and quote that part. So the result hides all quoted words that are not `known`.
     static func connection(_ message: String, secrets: [String], known: Set<String> = []) -> String {
         var text = ""
         for (number, part) in firstLine(message).split(separator: "\"", omittingEmptySubsequences: false).enumerated() {

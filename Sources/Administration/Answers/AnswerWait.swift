@@ -1,8 +1,8 @@
 import Encodings
 import Kafka
 
-/// Tracks which submissions still wait for their answer. The wait is over at the deadline, or `rest` after the last
-/// event once each submission has an event.
+/// Tracks which submissions still wait for their answer. The wait is over at the deadline, or earlier if both are
+/// true: each submission has an event, and `rest` has passed since the last event.
 package struct AnswerWait: Sendable {
     /// The wait for further events. It is short, because Kafka gets all events of a submission at nearly the same time.
     private static let rest = Duration.milliseconds(500)

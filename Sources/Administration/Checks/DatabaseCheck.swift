@@ -3,7 +3,7 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// Checks that PostgreSQL answers, and that this release can read its schema and catalog.
+/// Checks that PostgreSQL answers, and that this release can read the database's schema and catalog.
 package enum DatabaseCheck {
     /// - Returns: the check's line, and the catalog; nil if there is no catalog that this release can read.
     package static func run(

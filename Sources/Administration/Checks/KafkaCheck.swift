@@ -99,7 +99,7 @@ package struct KafkaCheck: Sendable {
             case .partitionEnd(let partition, _): left.remove(partition)
             case .trouble(let error) where error.isUnreadableBatch:
                 if let place = error.place { left.remove(place.topicPartition) }
-            // This error is about the group, which another line of the check reports, and not about the topic.
+            // This error is about the group and not about the topic. Another line of the check reports the error.
             case .trouble(let error) where error.code == KafkaError.Code.groupAuthorizationFailed: continue
             case .trouble(let error) where Self.forbidden.contains(error.code): return "reading is not allowed"
             case .trouble(let error) where error.isFatal: throw error
@@ -173,8 +173,8 @@ package struct KafkaCheck: Sendable {
     }
 
     /// Returns a fault for each topic that Kafka compacts. Compaction keeps only the newest record of each key. The key
-    /// of submissions and events is the player id, so their older records would be lost. The topic of players' accounts
-    /// has another key, and may be compacted.
+    /// of submissions and events is the player id, so a player's older records would be lost. The topic of players'
+    /// accounts has another key, and may be compacted.
     static func compacted(_ policies: [String: String], _ kafka: KafkaSettings) -> [String] {
         policies.sorted { $0.key < $1.key }.filter { topic, policy in
             topic != kafka.accountsTopic && policy.contains("compact")

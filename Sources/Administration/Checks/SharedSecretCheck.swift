@@ -9,7 +9,7 @@ import ReceiptdConfiguration
 package enum SharedSecretCheck {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 
-    /// A text that is no receipt. Apple answers a request with this text without a look at the secret.
+    /// A text that is no receipt. If a request contains this text, Apple answers without a look at the secret.
     private static let noReceipt = "AAAA"
 
     package static func all(_ catalog: Catalog, _ settings: Settings, _ secrets: SecretSource) async -> [Line] {

@@ -14,7 +14,7 @@ struct GrantFields {
         "web_order_line_item_id",
     ]
     static let required = ["transaction_id", "player_id", "bundle_id", "product_id"]
-    /// The submission id of a grant without a submission id in the file, because PostgreSQL requires one.
+    /// The submission id of a grant whose row has no `submission_id`. PostgreSQL requires one.
     static let unnamedSubmission: Identifier = "import"
 
     struct Fault: Error, Equatable {

@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Collects the apps of a file that the catalog does not have: misspelled ones, or apps that are no longer sold. The
+/// Collects those apps of a file that are not in the catalog: misspelled ones, or apps that are no longer sold. The
 /// import stores the rows of these apps too.
 package struct UnknownApps {
     /// The most apps that the warnings name. The rows of all other apps are counted together.

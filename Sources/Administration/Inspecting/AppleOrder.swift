@@ -17,7 +17,7 @@ package struct AppleOrder: Sendable {
     }
 
     /// Returns the order's transactions. Asks Apple for each app with `server_api`, until Apple knows the order. Throws
-    /// a `CommandFailure` if Apple knows the order in no app, or did not answer for some app. Throws a `PostgresError`.
+    /// a `CommandFailure` if no answer has the order. Throws a `PostgresError`.
     package func transactions(of order: String) async throws -> [NotifiedTransaction] {
         let catalog = try await StoredCatalog.latest(in: CatalogStore(pool: pool))
         let apps = catalog.map { Array($0.apps.values) } ?? []

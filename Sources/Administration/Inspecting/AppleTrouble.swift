@@ -6,8 +6,8 @@ import ReceiptdConfiguration
 
 /// Finds the time since which Apple has answered nothing, from the workers' counts in PostgreSQL.
 enum AppleTrouble {
-    /// The number of last minutes in which a failed request counts as present trouble. A worker stores the counts of a
-    /// minute up to a minute after that minute's end.
+    /// The number of last minutes in which a failed request counts as present trouble. A worker may store a minute's
+    /// counts as late as one minute after that minute.
     private static let newestMinutes = 3
 
     /// The results of the requests to one of Apple's endpoints, by minute.

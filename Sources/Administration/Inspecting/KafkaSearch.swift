@@ -105,8 +105,8 @@ package struct KafkaSearch: Sendable {
                 isComplete: unread.isEmpty && stretches.allSatisfy { $0.value.upperBound == ends[$0.key] }))
     }
 
-    /// Searches the newest events in the partitions of the known players, and in the partition of a player whose id
-    /// would be the searched id. Searches all other partitions only if nothing was found yet.
+    /// Searches the newest events in the partitions of the known players, and in the partition to which the searched
+    /// id would belong as a player id. Searches all other partitions only if nothing was found yet.
     private func searchEvents(
         _ scan: inout RecordScan, isKnown: Bool, players known: [String], _ findings: inout KafkaFindings
     ) throws(KafkaError) {

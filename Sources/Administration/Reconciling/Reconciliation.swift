@@ -65,8 +65,8 @@ package struct Reconciliation: Equatable {
         money.values.sorted { ($0.productID, $0.currency) < ($1.productID, $1.currency) }
     }
 
-    /// The sum over all periods for each product. Apple's days end at other hours than the ledger's, so a unit may be
-    /// in different days of both. In the sums such differences vanish.
+    /// The sum over all periods for each product. Apple's days end at other hours than the ledger's, so Apple and the
+    /// ledger may count one unit on different days. In the sums such differences vanish.
     package var totals: [Row] {
         guard let first = rows.map(\.period.first).min(), let last = rows.map(\.period.last).max() else { return [] }
         var totals: [Row] = []

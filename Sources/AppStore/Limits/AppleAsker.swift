@@ -35,8 +35,8 @@ struct AppleAsker {
             case .subscriptions, .history: .queue
             case .background: .background
             }
-        // First tries of submissions go before a query. A submission behind a query already has an answer of Apple's,
-        // and other queries can wait.
+        // First tries of submissions go before a query. A submission that waits for a query already has another answer
+        // of Apple's, and other queries can wait.
         isRetry = true
         isProven = true
         isLeased = true

@@ -25,8 +25,8 @@ extension AppleLimits.End {
         case .rateLimited: self = .limited(seconds: seconds)
         case .serverError, .notJSON, .timeout, .connection:
             self = seconds.map { $0 > 0 ? .limited(seconds: $0) : .failed } ?? .failed
-        // A strange receipt may cause this status. So even a hundred such answers say nothing about Apple if they come
-        // from one player.
+        // A strange receipt may cause this status. So even a hundred such answers say nothing about Apple if one player
+        // sent all the receipts.
         case .status: self = .doubtful
         // Apple answered, but receiptd cannot use the answer.
         case .incomplete, .environmentLoop, .unproven, .credentials, .emptyAnswer, .longHistory: self = .answered

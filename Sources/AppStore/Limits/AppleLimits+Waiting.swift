@@ -135,11 +135,11 @@ extension AppleLimits {
 
     /// Removes and returns the waiting requests that must leave memory and come again later. While Apple is not down, a
     /// request leaves after `patienceSeconds` if it is not a first try, or if a circuit or a hold stops it. An unproven
-    /// proof that only its own circuit stops leaves after `shortPatienceSeconds`.
+    /// proof leaves after `shortPatienceSeconds` if only its own circuit stops it.
     ///
     /// While Apple is down, leased work leaves after `patienceSeconds`, because it comes again from the database. A
-    /// proof that is known to fail leaves after `shortPatienceSeconds` if no first try waits. Otherwise proofs that are
-    /// known to fail could fill memory, and no first try would find out whether Apple answers again.
+    /// proof that is known to fail leaves after `shortPatienceSeconds` if no first try waits. If such proofs stayed,
+    /// they could fill memory, and no first try would find out whether Apple answers again.
     private func takeImpatient(_ waiting: Waiting, isDown: Bool, now: Double) -> [Waiting.Waiter] {
         let isLate = { (waiter: Waiting.Waiter) in waiter.since < now - Self.patienceSeconds }
         let isLateByLittle = { (waiter: Waiting.Waiter) in waiter.since < now - Self.shortPatienceSeconds }

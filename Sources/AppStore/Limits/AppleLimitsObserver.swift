@@ -9,9 +9,9 @@ public protocol AppleLimitsObserver: Sendable {
     /// Called when the fault of an app's credentials for an endpoint changes. `fault` is nil if the credentials are
     /// right again.
     func credentials(bundleID: BundleID, endpoint: String, fault: CredentialsFault?)
-    /// Called with true when Apple has answered to unproven receipts of several players that the app's shared secret is
-    /// wrong, and has accepted no receipt in between. Called with false when this doubt ends. The doubt holds no
-    /// submission back, because the unproven receipts may be another app's.
+    /// Called with true when Apple has refused the app's shared secret for unproven receipts of several players, and
+    /// has accepted no receipt in between. Called with false when this doubt ends. The doubt holds no submission back,
+    /// because the unproven receipts may be another app's.
     func credentials(bundleID: BundleID, areDoubted: Bool)
     /// Called when Apple asked receiptd to send nothing to the scope for `seconds`.
     func held(_ scope: AppleScope, seconds: Double)

@@ -2,9 +2,9 @@ import Fulfillment
 
 /// The request of `receiptd inspect --apple-order`.
 extension ServerAPIClient {
-    /// Calls Look Up Order ID, for the transactions of an order number from Apple's mail to a customer. The answer is
-    /// empty if Apple knows no order of this app with the number. The answer is `refused` if the text does not look
-    /// like an order number.
+    /// Asks Look Up Order ID for the transactions of an order. Apple's mail to the customer has the order's number. The
+    /// answer is empty if Apple knows no order of this app with the number. The answer is `refused` if the text does
+    /// not look like an order number.
     public func lookUpOrder(_ order: String, _ context: StoreQueryContext) async
         -> StoreQueryAnswer<[NotifiedTransaction]>
     {

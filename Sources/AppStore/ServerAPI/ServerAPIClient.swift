@@ -24,7 +24,7 @@ public final class ServerAPIClient: Sendable {
     let tokens = ServerAPITokens()
     let proofs: any ProofParser & SignedDataParser
     let now: @Sendable () -> Timestamp
-    /// The time-out of one exchange in milliseconds, with the time for its connection.
+    /// The time-out of one exchange in milliseconds, including the time for its connection.
     let exchangeMilliseconds: Int64
     private let connection: HTTPClient
     private let production: HTTPEndpoint
@@ -36,7 +36,7 @@ public final class ServerAPIClient: Sendable {
     ///   - secrets: returns the private key in the setting with a given name; nil if the setting is empty.
     ///   - proofs: the parsers that prove the signed parts of answers.
     ///   - limits: the limits that all clients of the process share; nil for only the limit `settings.maxConcurrency`.
-    ///   - now: returns the time for tokens and `Retry-After`; nil for the wall clock.
+    ///   - now: the clock for tokens and `Retry-After`; nil for the wall clock.
     public init(
         settings: AppleSettings, secrets: @escaping @Sendable (String) -> String?,
         proofs: any ProofParser & SignedDataParser, limits: AppleLimits? = nil, observer: (any AppleObserver)? = nil,

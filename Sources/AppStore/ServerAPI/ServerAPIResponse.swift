@@ -53,7 +53,7 @@ enum ServerAPIResponse: Equatable {
         // A fault of the query itself recurs at each try.
         case let code? where (4_000_001...4_000_999).contains(code) || (4_030_000...4_030_999).contains(code):
             self = .refused(code: code)
-        // The account, notification address, test or app transaction does not exist.
+        // The account, the notification address, the test notification or the app transaction does not exist.
         case let code? where [4_040_001, 4_040_007, 4_040_008, 4_040_009, 4_040_019].contains(code):
             self = .refused(code: code)
         // The other codes include 4040002, 4040004 and 4040006.

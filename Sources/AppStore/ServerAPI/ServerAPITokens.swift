@@ -11,7 +11,7 @@ import Synchronization
 final class ServerAPITokens: Sendable {
     /// The seconds from `iat` to `exp`. Apple accepts at most an hour.
     static let lifetimeSeconds: Int64 = 1800
-    /// receiptd sends a token only if the token is valid for these seconds more, because Apple's clock may be ahead.
+    /// receiptd sends a token only if it stays valid for at least these seconds, because Apple's clock may be ahead.
     static let leastLeftSeconds: Int64 = 600
     /// The seconds by which `iat` is before the present time. Without them, Apple would see an `iat` in the future if
     /// this machine's clock is ahead of Apple's.

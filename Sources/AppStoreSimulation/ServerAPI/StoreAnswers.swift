@@ -9,7 +9,7 @@ struct StoreAnswers {
     let environment: SimulatedEnvironment
     /// The time of the answer, in milliseconds since 1970.
     let now: Int64
-    /// Returns the JWS with these claims.
+    /// A function that returns the JWS with the given claims.
     let sign: (String) throws -> String
 
     /// Returns the answer to a request that changes nothing in the store. `StoreChanges` performs the other requests.

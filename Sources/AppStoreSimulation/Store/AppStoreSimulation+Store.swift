@@ -1,6 +1,6 @@
 extension AppStoreSimulation {
-    /// Changes the store at the present time of the simulation's clock. To date the change earlier, the closure sets
-    /// the store's `now` first. The notifications of the change go to the notification history and to
+    /// Changes the store at the present time of the simulation's clock. To give the change an earlier time, the closure
+    /// sets the store's `now` first. The notifications of the change go to the notification history and to
     /// `Options.notified`.
     public func inStore<Result: Sendable>(_ change: (inout SimulatedStore) throws -> Result) rethrows -> Result {
         try service.store.change(now: service.now(), change)

@@ -15,8 +15,8 @@ extension SignedMessage {
         }
     }
 
-    /// Checks the chain and the signature before receiptd's own limits. So an invalid signature is forged even if the
-    /// message also exceeds a limit.
+    /// Checks the chain and the signature before receiptd's own limits. So an invalid signature counts as forged even
+    /// if the message also exceeds a limit.
     private func prove(_ signer: MessageSigner, at time: Timestamp, chains: ChainVerifier) throws(ProofFailure) {
         let outlines = try certificateOutlines()
         guard let leaf = leaf(of: signer, among: outlines) else { throw .forged(.signerCertificateMissing) }
@@ -41,9 +41,9 @@ extension SignedMessage {
         if chain.missingMarker != nil { throw .notProvable(.marker) }
         guard certificates.count <= Self.maximumCertificates else { throw .notProvable(.tooManyCertificates) }
         guard signers.count == 1 else { throw .notProvable(.tooManySigners) }
-        // Apple refuses a receipt of its own to which somebody has added parts. A proven receipt waits until Apple
-        // accepts it, and there is no limit on proven receipts that wait. So a receipt with foreign parts must not
-        // count as proven.
+        // Apple refuses its own receipt if somebody has added parts to it. A proven receipt waits until Apple accepts
+        // it, and there is no limit on proven receipts that wait. So a receipt with foreign parts must not count as
+        // proven.
         if hasForeignParts || signer.hasForeignParts { throw .notProvable(.foreignParts) }
         let isOfChain = { (certificate: CertificateOutline) in
             certificate.bytes == leaf.bytes || chains.trusts(certificate)

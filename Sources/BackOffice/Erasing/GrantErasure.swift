@@ -38,7 +38,8 @@ struct GrantErasure: Sendable {
     }
 }
 
-/// Erases the player from the outcomes in some blocks of a partition, and deletes Apple's answers to their proofs.
+/// Erases the player from the outcomes in some blocks of a partition, and deletes Apple's answers to the outcomes'
+/// proofs.
 struct OutcomeErasure: Sendable {
     private static let finding = LedgerSQL.statement(PackageResources.find_player_outcomes_sql)
     private static let findingInDefault = LedgerSQL.statement(PackageResources.find_player_default_outcomes_sql)

@@ -23,7 +23,7 @@ public struct HoldSummary: Sendable, Equatable {
     public let releasedAt: Timestamp?
     public let note: String?
     public let catalogVersion: Int64
-    /// The number of tries since the hold's last verdict, all without a verdict.
+    /// The number of tries since the hold's last verdict. Each ended without a verdict.
     public let tries: Int
     /// The price of the whole quantity, in thousandths of the currency's main unit. Nil if Apple gave no price, or if
     /// the transaction was held without a request to Apple.

@@ -59,7 +59,7 @@ public struct ParkedRejection: Sendable {
         }
     }
 
-    /// Rejects all submissions of a player that no worker has leased. A row whose outcome PostgreSQL refuses stays.
+    /// Rejects all of a player's submissions that no worker has leased. A row whose outcome PostgreSQL refuses stays.
     /// Throws a `PostgresError`.
     public func run(of player: PlayerID) async throws {
         let ledger = PostgresLedger(pool: pool)

@@ -6,7 +6,8 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// Makes a change that an operator confirmed. Stores an entry in `console_changes` before, and the result after it.
+/// Makes a change that an operator confirmed. Stores an entry in `console_changes` before the change, and the result
+/// after it.
 struct ChangeRun: Sendable {
     let pool: PostgresPool
     let change: ConsoleChange

@@ -11,7 +11,7 @@ struct ListFilter: Sendable {
     var playerID: String?
     var productID: String?
     var age: ListAge?
-    /// The time from which an age counts back. The form carries it, so that the change finds the rows of the count.
+    /// The time from which an age counts back. A form contains this time, so that the change finds the counted rows.
     var now = WallClock.now
 
     init(id: String? = nil, playerID: String? = nil, bundleID: String? = nil, reason: String? = nil) {
@@ -68,7 +68,7 @@ struct ListFilter: Sendable {
             until: time)
     }
 
-    /// The fields of the filter in an address.
+    /// The filter as fields of a URL's query.
     var fields: [(String, String)] {
         [
             ("bundle", bundleID), ("reason", reason), ("player", playerID), ("product", productID),

@@ -6,7 +6,8 @@ struct ListTable {
     let list: any ConsoleList
     let rows: [ListRow]
     var none = "No row matches."
-    /// Returns the HTML of an additional first cell, from the row and its place on the page; nil for no such column.
+    /// Makes the HTML of an additional first cell of a row, from the row's place on the page and the row. The property
+    /// is nil if the rows have no such cell.
     var decisions: ((Int, ListRow) -> String)?
 
     var html: String {

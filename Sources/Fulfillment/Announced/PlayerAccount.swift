@@ -91,8 +91,8 @@ public struct PlayerAccountDecoder: Sendable {
 
 /// The store of the players that the game names for account tokens.
 public protocol PlayerAccounts: Sendable {
-    /// Stores the newest record of each token. The same SQL transaction makes each announced purchase due that workers
-    /// can now deliver. If a record is older than the stored record of its token, nothing changes. Throws if the
+    /// Stores the newest record of each token. In the same SQL transaction, the announced purchases that workers can
+    /// now deliver become due. If a record is older than the stored record of its token, nothing changes. Throws if the
     /// database is out of reach. The caller may repeat the call with any of the records.
     func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[EnteredRecord]>
 }

@@ -32,7 +32,7 @@ public struct AppPolicy: Sendable, Equatable {
     public var verification = Verification.apple
     public var sandbox = SandboxPolicy.reject
     private var accountTokenTerms = AccountTokenTerms()
-    /// Workers hold a purchase from before this time that the ledger lacks; nil to hold none for its age.
+    /// Workers hold a purchase that is older than this time and that the ledger lacks; nil to hold none for its age.
     public var cutover: Timestamp?
     public var acceptsFamilyShared = false
     /// The admitted currencies in upper case; nil admits all.

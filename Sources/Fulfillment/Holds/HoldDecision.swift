@@ -68,8 +68,8 @@ public struct HoldDecision: Sendable {
         _ = settle(in: &view)
     }
 
-    /// Returns the `reason` that ended the hold if no player may get the purchase any more; nil if another player may
-    /// get it.
+    /// Returns `reason`, for which the hold ended, if no player may get the purchase any more. Returns nil if another
+    /// player may get the purchase.
     ///
     /// Apple's answer may show a refund, an upgrade or Family Sharing that the stored announcement does not show yet.
     /// After an operator has decided between two players, workers do not dispute the purchase again.

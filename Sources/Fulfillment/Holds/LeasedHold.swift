@@ -26,8 +26,8 @@ public struct LeasedHold: Sendable {
     /// The evidence for the decision that held the transaction: Apple's answer or a proven proof; nil if PostgreSQL
     /// does not have it.
     public let evidence: GenuineReceipt?
-    /// The number of the player's grants that counted for the product's `daily_limit` when the lease began, on the UTC
-    /// day of this purchase; nil unless the hold's reason is `daily_limit`.
+    /// The number of the player's grants that count for the product's `daily_limit` on the UTC day of this purchase,
+    /// counted when the lease began; nil unless the hold's reason is `daily_limit`.
     public let dailyCount: Int?
     /// The risk signals in the hold's event.
     public let risk: [RiskSignal]

@@ -1,9 +1,9 @@
-/// Rules for the purchases of a receipt's Apple account that the receipt itself lacks. Apple lists these purchases in
-/// `latest_receipt_info` or in the account's history.
+/// Rules for purchases that belong to a receipt's Apple account, but are not in the receipt. Apple lists these
+/// purchases in `latest_receipt_info` or in the account's history.
 extension PendingDecision {
-    /// Returns whether another player has a purchase of the receipt, and Apple lists purchases that the receipt lacks.
-    /// If so, and if a purchase comes from the account's history, the settlement rejects the submission. If none does,
-    /// it rejects each purchase that `leavesToOwner`.
+    /// Returns whether both are true: another player has a purchase of the receipt, and Apple lists purchases that the
+    /// receipt lacks. If so, the settlement rejects the submission when a purchase comes from the account's history.
+    /// Otherwise the settlement rejects each purchase that `leavesToOwner`.
     func isReceiptOfAnother(_ judged: [JudgedPurchase], in view: LedgerView) -> Bool {
         guard judged.contains(where: { $0.origin != .receipt }) else { return false }
         return judged.contains { $0.origin == .receipt && view.hasOther(than: submission.playerID, $0) }
@@ -17,9 +17,9 @@ extension PendingDecision {
         }.map(\.purchase)
     }
 
-    /// Returns whether the worker leaves the purchase to its owner, who will submit the token or a newer receipt. This
-    /// is so if only `latest_receipt_info` lists the purchase, the submission lacks the purchase's account token, and
-    /// this player does not own the original transaction.
+    /// Returns whether the worker leaves the purchase to its owner, who will submit the token or a newer receipt. The
+    /// worker does so if all are true: only `latest_receipt_info` lists the purchase, the submission lacks the
+    /// purchase's account token, and this player does not own the original transaction.
     func leavesToOwner(_ judged: JudgedPurchase, in view: LedgerView) -> Bool {
         judged.origin == .latest && !isBound(judged.purchase)
             && view.claims[judged.purchase.originalTransactionID]?.player != submission.playerID

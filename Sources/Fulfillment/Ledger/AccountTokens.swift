@@ -32,8 +32,8 @@ public struct AccountTokenFacts: Sendable, Equatable {
     /// The most Apple accounts that the ledger learns for one token. A player buys with few accounts.
     public static let maximumAccounts = 6
 
-    /// The Apple accounts that bought with the token. The value is the first player to whom a worker granted such a
-    /// purchase. A purchase without a signed account adds nothing.
+    /// The Apple accounts that bought with the token. An account's value is the first player to whom a worker granted a
+    /// purchase with the token and this account. A purchase without a signed account adds nothing.
     public var accounts: [AppTransactionID: PlayerID] = [:]
     /// The player whom a record of `player-accounts` names for the token; nil if none does.
     public var told: PlayerID?
@@ -76,9 +76,9 @@ public struct DisputedToken: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     /// The player for whom the purchase is held.
     public let player: PlayerID
-    /// The first player to whom a worker granted a purchase with the token and the purchase's Apple account. If the
-    /// account is unknown or new, the first player to whom a worker granted a purchase with the token. Either `player`
-    /// or `firstPlayer` may be the thief.
+    /// The first player to whom a worker granted a purchase with the token and with the held purchase's Apple account.
+    /// If that account is unknown or new, the first player to whom a worker granted any purchase with the token. Either
+    /// `player` or `firstPlayer` may be the thief.
     public let firstPlayer: PlayerID
 }
 
@@ -191,7 +191,7 @@ extension PendingDecision {
         return senders.count <= AccountTokenFacts.maximumSenders ? facts : nil
     }
 
-    /// Adds to the token's facts that the player now has a grant or a hold of the purchase.
+    /// Enters the player's new grant or hold of the purchase into the token's facts.
     func enterToken(of purchase: StorePurchase, isGranted: Bool, in view: inout LedgerView) {
         guard tokenUse != .none, isBound(purchase), let token = submission.appAccountToken else { return }
         var facts = view.tokens[key(of: token)] ?? AccountTokenFacts()

@@ -66,8 +66,9 @@ public struct GrantRevocations: Sendable, Equatable {
     /// Returns the revoked units of `quantity`; 0 if nothing is revoked.
     public func revokedUnits(of quantity: Int32) -> Int32 { revocation?.units(of: quantity) ?? 0 }
 
-    /// Replaces Apple's revocation with `word`. This is the revocation that Apple's notices leave in force; nil if they
-    /// leave none. If `word` has the same share as the present revocation, nothing changes.
+    /// Replaces Apple's revocation with `word`. If `word` has the same share as Apple's present revocation, nothing
+    /// changes.
+    /// - Parameter word: the revocation that Apple's notices leave in force; nil if they leave none.
     /// - Returns: the change to publish; nil if nothing changes for the player.
     public mutating func follow(apple word: Revocation?) -> Change? {
         guard word?.milliPercent != apple?.milliPercent else { return nil }

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
 /// A paid period of an auto-renewable subscription. Several transactions may name one period. For example, an added
-/// seat, or a restored copy in an older receipt, has its own transaction id, but the period's product and end.
+/// seat, or a restored copy in an older receipt, has its own transaction id, but shares the period's product and end.
 public struct GrantedPeriod: Sendable, Hashable {
     public let originalTransactionID: StoreTransactionID
     public let productID: ProductID

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// The ledger's rows that decide a settlement. The worker reads them after it has locked the claims' rows. Each
-/// settlement of the batch changes this copy.
+/// A copy of the ledger's rows that decide a settlement. The worker reads the rows after it has locked the claims'
+/// rows. Each settlement of the batch changes the copy.
 public struct LedgerView: Sendable {
     public struct Claim: Sendable, Equatable {
         /// The owner; nil if the claim has none, for example after an operator refused a hold.

@@ -59,7 +59,7 @@ public struct StoredCheckpoints: Sendable, Equatable {
     }
 }
 
-/// The decisions about one partition's records that the database lost when it fell back to an earlier state.
+/// The decisions that the database lost for one partition's records when it fell back to an earlier state.
 public struct LostDecisions: Sendable, Equatable {
     /// The clock that gives a record its timestamp may be at most this many milliseconds ahead of the database's clock.
     public static let clockMargin: Int64 = 3_600_000

@@ -72,13 +72,13 @@ extension PendingDecision {
         }
     }
 
-    /// Returns the refunds of unrevoked grants that the judged purchases show. Each refund counts like a notification
+    /// Returns the refunds that the judged purchases show for unrevoked grants. Each refund counts like a notification
     /// about it. Call this before the settlement, because the settlement itself enters the refunds of new grants.
     public func refundsShownByPurchases(in view: LedgerView) -> [RefundNotice] {
         notices(of: refundedPurchases, in: view)
     }
 
-    /// Returns the refunds of unrevoked grants that further answers of Apple show. Call this after the settlement,
+    /// Returns the refunds that further answers of Apple show for unrevoked grants. Call this after the settlement,
     /// because the decision may grant the refunded purchase.
     public func refundsShownBeside(in view: LedgerView) -> [RefundNotice] { notices(of: shown, in: view) }
 

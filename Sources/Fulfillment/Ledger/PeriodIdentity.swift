@@ -88,9 +88,9 @@ extension PendingDecision {
     }
 
     /// Gives one owner to all subscriptions that list the same paid period, because the later of them continues the
-    /// earlier. This is the owner of a subscription with a granted purchase in Apple's answer, or the player who has
-    /// the ledger's grant of the period. A subscription that gets an owner passes the owner on to others in turn.
-    /// Leaves out purchases by Family Sharing, because their player does not own the subscription.
+    /// earlier. This owner has a subscription with a granted purchase in Apple's answer, or has the ledger's grant of
+    /// the period. A subscription that gets an owner passes the owner on to others in turn. Leaves out purchases by
+    /// Family Sharing, because their player does not own the subscription.
     func passOn(periods judged: [JudgedPurchase], in view: inout LedgerView) {
         var shared = SharedPeriods()
         for one in judged where !one.purchase.isFamilyShared {

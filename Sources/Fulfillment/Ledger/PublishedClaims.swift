@@ -47,7 +47,7 @@ public struct PublishedClaim: Sendable, Equatable {
 extension PublishedClaim {
     private static let requestPrefix = "refund request "
 
-    /// True if the claim is a refund request's. Its player never changes, because no transfer changes it.
+    /// True if the claim is a refund request's. No transfer changes such a claim, so its player never changes.
     public var isOfRefundRequest: Bool { id.text.hasPrefix(Self.requestPrefix) }
 
     /// Returns the claim of a published `refund.requested`. If the database fell back, a worker reads Apple's
@@ -66,7 +66,7 @@ extension PublishedClaim {
         StoreTransactionID(requestPrefix + event)
     }
 
-    /// Returns the id of the claim of the event of one of Apple's notifications.
+    /// Returns the id of the claim of the `refund.requested` that one of Apple's notifications causes.
     public static func id(ofRefundRequest notification: Identifier) -> StoreTransactionID {
         id(ofRefundRequest: OutcomeEvent.eventID(refundRequest: notification).description)
     }
@@ -132,9 +132,10 @@ public struct PublishedRevision: Sendable, Equatable {
 /// The store of claims. After the database fell back to an earlier state, workers enter the lost claims again, from the
 /// published events. Every function throws if the database is out of reach.
 public protocol PublishedClaims: Sendable {
-    /// Enters the claims. The published owner replaces a claim's present owner only if the present owner is from before
-    /// the loss, and the ledger lacks the published grant. In that case an operator transferred the subscription or
-    /// refused a hold, and the database lost that change. Entering a claim twice changes nothing.
+    /// Enters the claims. The published owner replaces a claim's present owner only if both are true: the present owner
+    /// is from before `noticedAt`, and the ledger lacks the published grant. The owners then differ because an operator
+    /// transferred the subscription or refused a hold, and the database lost that change. Entering a claim twice
+    /// changes nothing.
     /// - Parameters:
     ///   - claims: the claims, each id once, sorted by id.
     ///   - noticedAt: the time at which a worker noticed the loss, by the database's clock.
@@ -143,7 +144,7 @@ public protocol PublishedClaims: Sendable {
     /// Returns the number of these revisions that the database lacks.
     func countLacking(_ published: [PublishedRevision]) async throws -> Int
 
-    /// Makes each subscription due whose published revision the database lacks. A worker then publishes Apple's next
+    /// Makes a subscription due if the database lacks its published revision. A worker then publishes Apple's next
     /// answer about the subscription even if nothing changed, because the game has a state that the database lost.
     /// - Parameter published: the revisions of subscriptions, each subscription once, sorted by the subscription's id.
     /// - Returns: the number of subscriptions that are due.

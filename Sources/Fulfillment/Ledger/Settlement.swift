@@ -47,7 +47,7 @@ public struct Settlement: Sendable, Equatable {
     public var outcomes: [TransactionOutcome] = []
     /// The transactions whose period is already granted by another transaction. The worker writes no row for them.
     public var repeated: Set<StoreTransactionID> = []
-    /// The submission's own event, if it is held or rejected; nil otherwise.
+    /// The submission's own event, if the submission is held or rejected; nil otherwise.
     public var answer: OutcomeEvent?
 
     /// All events of the submission: the grants in the order of the purchases, then the changes of the grants, then the

@@ -3,7 +3,7 @@
 /// Anybody can send unproven proofs that Apple never answers. So failures of unproven proofs hold back only unproven
 /// proofs. An answer to a proven proof closes both circuits.
 public struct ProofCircuits: Sendable {
-    /// If no submission with a kind of proof came or waited for this many seconds, the kind counts as not in use.
+    /// If for this many seconds no submission with a kind of proof came or waited, the kind counts as not in use.
     public static let inUseSeconds = 60.0
 
     /// The circuit of proven proofs, and of receiptd's own requests.

@@ -59,7 +59,8 @@ public struct NoticeEffect: Sendable, Equatable {
         self.events = events
     }
 
-    /// The effect of a notification that the ledger already has, from a record or from Apple's notification history.
+    /// The effect of a notification that the ledger already has, whether from a record or from Apple's notification
+    /// history.
     public static let duplicate = NoticeEffect(name: RefundEffect.duplicate.name)
 
     /// - Parameter refund: the effect of the notice's refund; nil unless the notice is about a refund.

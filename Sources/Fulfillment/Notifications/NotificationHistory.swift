@@ -92,10 +92,10 @@ public protocol HistoryPlaces: Sendable {
     func advance(
         _ place: HistoryPlace, to step: HistoryStep, behind effects: Set<DatabaseHistory>, seconds: Double
     ) async throws -> HistoryMove
-    /// Stores the accusation against the notification that the process works on in isolation, and extends the lease.
-    /// Returns nil if the lease is over. The caller stores the accusation before the work, and again when the work goes
-    /// on after a wait.
-    /// - Parameter name: the notification; nil to withdraw the accusation while the process only waits.
+    /// Stores or withdraws the accusation against the isolated notification, and extends the lease. The accusation
+    /// makes a death of the process count against the notification. Returns nil if the lease is over. The caller stores
+    /// the accusation before the work, withdraws the accusation while the process only waits, and then stores it again.
+    /// - Parameter name: the notification; nil to withdraw the accusation.
     func suspect(_ name: Digest256?, _ place: HistoryPlace, seconds: Double) async throws -> HistoryPlace?
     /// Stores that the notification became a dead letter, so that no worker processes it again.
     func setAside(_ name: Digest256, _ place: HistoryPlace) async throws

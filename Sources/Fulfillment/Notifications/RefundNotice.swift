@@ -52,7 +52,7 @@ public struct RefundNotice: Sendable, Equatable {
     public var key: RefundKey { RefundKey(transaction) }
     /// The id of the paid subscription period; nil if the transaction pays for none.
     public var period: StoreTransactionID? { transaction.refundedPeriod }
-    /// The key of the restored non-consumable's original; nil if the transaction is no copy.
+    /// The key of the original transaction of a restored non-consumable; nil if the transaction is no restored copy.
     public var originalKey: RefundKey? {
         guard transaction.kind == .nonConsumable, originalTransactionID != transactionID else { return nil }
         return RefundKey(transactionID: originalTransactionID, bundleID: key.bundleID, environment: key.environment)
@@ -147,10 +147,10 @@ extension RefundNotice {
         return event.map(RefundEffect.published) ?? tellAgain(in: &view, at: now, catalog: catalog) ?? .remembered
     }
 
-    /// Makes an event of the grant's present state if a worker may have published an event of this notice, and the
-    /// database lost the event. For example, the database lost a published refund. Then the refund's reversal changes
-    /// nothing in the database, but the game must learn of it. Returns nil for a refund without a notification, because
-    /// Apple's answers show that refund again and again.
+    /// Makes an event of the grant's present state if a worker may have published an event of this notice and the
+    /// database lost that event. For example, the database lost a published refund. Then the refund's reversal changes
+    /// nothing in the database, but the game must learn of the reversal. Returns nil for a refund without a
+    /// notification, because Apple's answers show that refund again and again.
     private func tellAgain(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect? {
         guard id != nil, let lostBefore = view.lostBefore, signedAt <= lostBefore, var grant = view.target(of: self),
             grant.revision <= view.revisionFloor

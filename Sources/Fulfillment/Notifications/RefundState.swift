@@ -76,8 +76,8 @@ public struct RefundState: Sendable, Equatable {
     /// refund's own notification arrives, with a later signing time than the reversal. Such a report is newer than the
     /// last reversal, but its refund is older than that reversal.
     ///
-    /// But such a report may also be about a further refund, which Apple has not reversed. receiptd assumes this if it
-    /// knows a refund from before the last reversal for each reversal.
+    /// But such a report may also be about a further refund, which Apple has not reversed. receiptd assumes a further
+    /// refund if it knows at least as many refunds from before the last reversal as it knows reversals.
     private func dated(_ word: RefundWord) -> RefundWord {
         guard !word.isReversal, word.isTold, let total = word.total,
             let last = words.lastIndex(where: \.isReversal), total.at < words[last].time, words[last].time <= word.time

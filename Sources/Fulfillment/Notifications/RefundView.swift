@@ -11,7 +11,8 @@ public struct RefundView: Sendable {
     /// The granted transactions. The key is the original transaction of a non-consumable, or the id of a subscription's
     /// period.
     public var grantedUnder: [StoreTransactionID: StoreTransactionID]
-    /// A lost state of the database may have had notifications signed up to this time; nil if no state was lost.
+    /// The latest signing time of a notification that a lost state of the database may have had; nil if no state was
+    /// lost.
     public var lostBefore: Timestamp?
     /// The highest revision that workers may have published from a lost state of the database; 0 if no state was lost.
     public var revisionFloor: Int32 = 0

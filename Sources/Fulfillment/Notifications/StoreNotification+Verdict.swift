@@ -99,7 +99,7 @@ extension StoreNotification {
         let detail: String
     }
 
-    /// - Parameter isNeeded: false to treat a signed part that receiptd cannot read as absent.
+    /// - Parameter isNeeded: false to treat an unreadable signed part as absent.
     private func content<Value>(
         of part: SignedPart<Value>, called name: String, isNeeded: Bool = true
     ) throws(Unusable) -> Value? {

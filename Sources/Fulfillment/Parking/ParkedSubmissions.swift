@@ -76,7 +76,7 @@ public struct LeasedSubmission: Sendable {
     }
 }
 
-/// A submission that is set aside because workers died with it, without data that operators must not see.
+/// A submission that is set aside because workers died with it. The value has no data that operators must not see.
 public struct SetAsideSubmission: Sendable, Equatable {
     public let submissionID: String
     public let bundleID: String
@@ -129,7 +129,8 @@ public protocol ParkedSubmissions: Sendable {
     /// `crashed` begins with three deaths.
     func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission>
 
-    /// Withdraws the accusation against the isolated submission, because the work on the submission now only waits.
+    /// Withdraws the accusation against the isolated submission, because the work on the submission now only waits. The
+    /// accusation makes a death of the worker count against the submission.
     func clearSuspicion(of leased: LeasedSubmission) async throws
 
     /// Stores the accusation against the isolated submission again, because the work on the submission goes on. If the
@@ -152,7 +153,7 @@ public protocol ParkedSubmissions: Sendable {
 
     /// Makes due up to `count` submissions that wait for the end of Apple's trouble. Only submissions of `apps` count;
     /// nil means all apps. Each call reads a bounded number of rows after `place`, and returns the place for the next
-    /// call, so that each submission gets its turn. nil means the first row.
+    /// call, so that each submission gets its turn. A nil place means the first row.
     func wakeTroubled(
         _ count: Int, of apps: Set<BundleID>?, after place: NameBasedUUID?
     ) async throws -> NameBasedUUID?

@@ -52,8 +52,8 @@ public struct ParkingPolicy: Sendable, Equatable {
         /// True if the worker leased the submission from PostgreSQL. If the try has no verdict, the submission stays
         /// parked.
         public var isParked: Bool
-        /// True if Apple is down. Then submissions wait in memory until the window is full, and the rest wait in Kafka.
-        /// A long wait alone does not park a submission.
+        /// True if Apple is down. Then submissions wait in memory until `IntakeWindow` is full, and the rest wait in
+        /// Kafka. A long wait alone does not park a submission.
         public var isAppleOut: Bool
         /// True if one more submission may wait in memory for its retry.
         public var hasRoom: Bool

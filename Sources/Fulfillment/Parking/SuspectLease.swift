@@ -8,8 +8,8 @@ public enum SuspectLease<Leased: Sendable, SetAside: Sendable>: Sendable {
     case setAside(SetAside)
 }
 
-/// A held or announced purchase that is set aside because workers died with it, without data that operators must not
-/// see.
+/// A held or announced purchase that is set aside because workers died with it. The value has no data that operators
+/// must not see.
 public struct SetAsidePurchase: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID

@@ -33,7 +33,8 @@ public struct ProofRepair {
         return candidates
     }
 
-    /// Decodes percent-encoding. Returns nil if the text has no `%`, or if two hexadecimal digits do not follow a `%`.
+    /// Decodes percent-encoding. Returns nil if the text has no `%`, or has a `%` without two hexadecimal digits after
+    /// it.
     private static func percentDecoded(_ text: String) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
         var bytes: [UInt8] = []

@@ -26,7 +26,7 @@ extension Judge {
         held.map { held in receipt.purchases.contains { $0.transactionID == held } } ?? false
     }
 
-    /// Returns the purchase times of the purchases that count as if a receipt of the time `createdAt` listed them.
+    /// Returns the range of purchase times in which a purchase counts as if a receipt created at `createdAt` listed it.
     private static func earlyFinish(of createdAt: Timestamp) -> ClosedRange<Timestamp> {
         let (before, after) = (-earlyFinishMilliseconds, earlyFinishMilliseconds)
         return createdAt.adding(milliseconds: before)...createdAt.adding(milliseconds: after)

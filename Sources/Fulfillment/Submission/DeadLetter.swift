@@ -14,7 +14,7 @@ public struct DeadLetter: Sendable, Equatable {
     public let reason: Reason
     /// One sentence for people. The sentence may name a misspelt member, but has none of the record's values.
     public let detail: String
-    /// The cause that the sender's answer gives. Its sentence contains `detail`.
+    /// The cause in the answer that the sender gets. The cause's sentence contains `detail`.
     public let cause: Cause
     /// The sender, who gets an answer; nil if the player's id or the submission's id is unreadable, or if the signature
     /// is wrong.

@@ -10,7 +10,7 @@ import Encodings
 public struct RecordSignature: Sendable {
     public static let headerName = "receiptd-signature"
 
-    /// The kind of a topic's records. A `v2` signature covers the raw value, whatever the topic's own name is.
+    /// The kind of a topic's records. A `v2` signature covers the kind's raw value, whatever the topic's own name is.
     public enum Kind: String, Sendable, CaseIterable {
         case submissions = "receipt-submissions"
         case accounts = "player-accounts"

@@ -2,8 +2,8 @@
 /// the suspect only while the work computes (parses, proves, judges or settles). The work calls `waits` before it waits
 /// for PostgreSQL, Kafka or Apple.
 public protocol SuspectedWork: Sendable {
-    /// Stores the accusation against the suspect, because the work computes from now on. Returns once the accusation is
-    /// stored, or once the task is cancelled.
+    /// Stores the accusation against the suspect, because the work computes from now on. The accusation makes a death
+    /// count against the suspect. Returns once the accusation is stored, or once the task is cancelled.
     func works() async
     /// Withdraws the accusation against the suspect, because the work only waits from now on. Returns once the
     /// accusation is withdrawn, or once the task is cancelled.
@@ -11,8 +11,8 @@ public protocol SuspectedWork: Sendable {
 }
 
 public enum Suspected {
-    /// The task's work on a suspect; nil if the task does not work on a suspect. Such a task sends one request at a
-    /// time, so that it never computes while it waits.
+    /// The task's work on a suspect; nil if the task does not work on a suspect. A task with a suspect sends one
+    /// request at a time, so that it never computes while it waits.
     @TaskLocal public static var work: (any SuspectedWork)?
 
     /// Runs `body`, which only waits, for example for PostgreSQL or Kafka. A death during `body` does not count against

@@ -10,7 +10,7 @@ public struct CheckSchedule: Sendable, Equatable {
     var longestDistance: Int64
     /// The time after a period's end during which workers check the subscription, in milliseconds.
     var longest: Int64
-    /// The most milliseconds between the known period's end and a newer period's beginning at which no period can be
+    /// If a newer period begins at most this many milliseconds before or after the known period's end, no period can be
     /// missing in between.
     var punctuality: Int64
 
@@ -30,8 +30,8 @@ public struct CheckSchedule: Sendable, Equatable {
         environment == .production ? production : sandbox
     }
 
-    /// The largest random addition to a distance, as a share of the distance. So workers check subscriptions that ended
-    /// together at different times.
+    /// The largest random addition to a distance, as a share of the distance. So the checks of subscriptions that ended
+    /// together come at different times.
     static let spread = 0.5
 
     /// - Parameters:

@@ -159,7 +159,7 @@ public struct Subscription: Sendable, Equatable {
         take(offered)
     }
 
-    /// Returns the subscription with these facts; the subscription itself if there are none.
+    /// Returns the subscription with the facts of `unowned`; the subscription itself if `unowned` is nil.
     public func hearing(_ unowned: UnownedSubscription?) -> Subscription {
         var other = self
         if let unowned { other.hear(unowned) }

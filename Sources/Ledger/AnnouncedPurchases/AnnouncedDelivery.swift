@@ -90,8 +90,8 @@ struct AnnouncedDelivery: Sendable {
         var owners = open.map { one in
             let id = one.purchase.purchase.transactionID
             let claim = claims[one.purchase.purchase.originalTransactionID]
-            // If the period's claim names this transaction, the database lost its grant, and the period still belongs
-            // to the claim's player. The subscription may belong to another player now.
+            // If the period's claim names this transaction, the database lost the transaction's grant, and the period
+            // still belongs to the claim's player. The subscription may belong to another player now.
             let period = one.purchase.period(catalog).flatMap { claims[$0] }.flatMap { $0.names(id) ? $0 : nil }
             var ownership = AnnouncedOwnership(owner: period?.player ?? claim?.player)
             ownership.isPublished = claim?.names(id) ?? false

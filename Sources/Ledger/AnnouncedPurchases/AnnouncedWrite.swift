@@ -6,8 +6,8 @@ import Postgres
 enum AnnouncedWrite {
     private static let entering = LedgerSQL.statement(PackageResources.insert_announced_purchases_sql)
 
-    /// Inserts purchases in the SQL transaction of their announcement, with the claims of their originals locked. A
-    /// purchase that already has a row keeps its first announcement.
+    /// Inserts purchases in the SQL transaction of their announcement. The caller has locked the claims of their
+    /// originals. A purchase that already has a row keeps its first announcement.
     static func enter(_ purchases: [AnnouncedPurchase], in session: PostgresSession) throws {
         // Apple may announce a purchase twice in one batch. The first announcement counts.
         let told = Dictionary(purchases.map { ($0.purchase.transactionID, $0) }) { first, _ in first }

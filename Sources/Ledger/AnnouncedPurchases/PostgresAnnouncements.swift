@@ -9,7 +9,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     public static let leaseSeconds = 20.0
     /// The seconds of a lease that remain for the database after a request to Apple.
     private static let deliverySeconds = 10.0
-    /// The longest lease in seconds. Leases that ended without a result lengthen the next lease, up to six times. Even
+    /// The longest lease in seconds. After leases without a result, the next lease is up to six times as long. Even
     /// then a lease must be shorter than ten minutes, because the statements ignore a lease that ends later: a clock
     /// that was ahead must have written it.
     private static let longestLeaseSeconds = 90.0
@@ -54,8 +54,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
 
     public func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement] {
         try await pool.run { [leaseSeconds, waitSeconds, mending] session in
-            // A worker first stores since when each app grants missed purchases, because a restored database may lack
-            // this.
+            // A worker first stores the time since which each app grants missed purchases, because a restored database
+            // may lack this time.
             try MissedPurchaseGrants.keep(
                 catalog.appsGrantingMissedPurchases, since: catalog.version, in: session)
             try mending.mendNowAndThen(in: session)

@@ -1,8 +1,8 @@
 import Fulfillment
 import Synchronization
 
-/// Events that Kafka acknowledged, so that their outbox rows may be deleted. The next batch deletes them. If no batch
-/// comes, a separate SQL transaction does (a flush).
+/// Events that Kafka acknowledged, so that their outbox rows may be deleted. The next batch deletes these rows. If no
+/// batch comes, a separate SQL transaction deletes them (a flush).
 final class AcknowledgedEvents: Sendable {
     /// The most ids that one SQL transaction deletes.
     static let maximumTaken = 4_000

@@ -12,7 +12,8 @@ final class ConflictWatch: Sendable {
 
     func met() { left.store(Self.batches, ordering: .relaxed) }
 
-    /// Returns whether a batch must use `ON CONFLICT`. Call it once for each try of a batch, because it counts them.
+    /// Returns whether a batch must use `ON CONFLICT`. Call it once for each try of a batch, because each call counts
+    /// as a try.
     func areLikely() -> Bool {
         guard left.load(ordering: .relaxed) > 0 else { return false }
         left.subtract(1, ordering: .relaxed)

@@ -81,7 +81,7 @@ struct DecisionBatch: Sendable {
                 let purchase = Purchase(judged[index].purchase, period: decision.period(of: judged[index]))
                 let original = purchase.originalTransactionID
                 purchases.append(purchase)
-                // If its id or product is unreadable, the event only lists the purchase: it needs no claim.
+                // A purchase with an unreadable id or product needs no claim: the event only lists it.
                 if judged[index].verdict == .reject(.malformedReceipt) { continue }
                 originals.insert(original)
                 // A restored copy has a claim of its own if the database lost its published grant.
@@ -114,8 +114,8 @@ struct DecisionBatch: Sendable {
 }
 
 extension DecisionBatch {
-    /// `claims`, and claims without an owner for the subscriptions whose purchases the rules reject. If the same period
-    /// is granted, that grant may show the subscription's owner.
+    /// `claims`, and claims without an owner for the subscriptions whose purchases the rules reject. If the rejected
+    /// purchase's period is granted, that grant may show the subscription's owner.
     var claimsOfAll: [ClaimRow] {
         var rows = Dictionary(claims.map { ($0.original, $0) }, uniquingKeysWith: { first, _ in first })
         for decision in decisions {

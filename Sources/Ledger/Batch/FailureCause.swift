@@ -2,7 +2,7 @@ import Postgres
 
 /// The cause of a failed SQL transaction. Equal causes count as the same failure.
 enum FailureCause: Equatable {
-    /// The transaction met grants that its queries had not found.
+    /// The transaction's rows conflicted with grants that its queries had not found.
     case unknownGrant
     /// The batch's records were decided before, but the ledger cannot read their events.
     case decidedBefore

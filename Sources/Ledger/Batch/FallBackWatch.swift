@@ -4,9 +4,9 @@ import PlantedFaults
 import Postgres
 import Synchronization
 
-/// Notices before a decision that the database lost commits of this process, or that another database answers. A
-/// database that falls back to an earlier state ends all its connections first. So it is enough to check each new
-/// connection.
+/// Notices, before the ledger decides, that the database lost commits of this process, or that another database
+/// answers. A database that falls back to an earlier state ends all its connections first. So it is enough to check
+/// each new connection.
 public final class FallBackWatch: Sendable {
     struct FellBack: Error {
         /// The history of the database that answers now; nil if it was not read.
@@ -105,7 +105,7 @@ public final class FallBackWatch: Sendable {
 
     /// Allows decisions again, because the losses of the first `count` fall backs are known. Does nothing if the
     /// database fell back again since. Also does nothing if there was no fall back: `last` must stay, because it shows
-    /// the next one.
+    /// the next fall back.
     func reopen(after count: Int) {
         state.withLock { state in
             if state.count == count, !state.isOpen { (state.last, state.isOpen) = (nil, true) }

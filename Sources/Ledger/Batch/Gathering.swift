@@ -6,8 +6,8 @@ struct Gathering {
     /// The seconds over which the rate is averaged. They are few, so that a burst or a pause counts soon.
     private static let memory = 0.5
 
-    /// The delay for each submission of a busy batch, while decisions wait anyway. Each submission of a batch costs the
-    /// database a sixth less if the batch is twice as large.
+    /// The delay for each submission of a busy batch. After a busy batch, decisions wait anyway. Each submission of a
+    /// batch costs the database a sixth less if the batch is twice as large.
     private static let busyDelayPerSubmission = Duration.microseconds(200)
 
     /// The number of further decisions for which a writer waits after a small batch. Each of these decisions waits for

@@ -83,7 +83,7 @@ struct Isolation<Entry> {
     /// Adds the entries as the first group.
     mutating func add(_ entries: [Entry]) { groups.insert(Group(entries), at: 0) }
 
-    /// Puts the group first, with only these of its entries.
+    /// Puts the group first, and keeps only `entries` in it.
     mutating func reschedule(_ group: Group, keeping entries: [Entry]) {
         guard !entries.isEmpty else { return }
         var group = group

@@ -4,7 +4,7 @@ import Postgres
 /// The rows of a batch's purchases, each kind in its table's key order.
 struct PurchaseRows {
     let grants: [GrantRow]
-    /// The deliveries that workers must report to Apple, of transactions that were granted before.
+    /// Deliveries of transactions that were granted before. Workers must report these deliveries to Apple.
     let finishes: [FinishRow]
     let holds: [HoldRow]
     /// The holds that end because their transaction is granted.

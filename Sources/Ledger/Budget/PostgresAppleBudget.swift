@@ -12,8 +12,8 @@ public struct PostgresAppleBudget: AppleBudget {
     static let reachSeconds = 1.0
     /// The longest pause of all requests, in seconds, whatever Apple or a clock says.
     static let longestHoldSeconds = 3600.0
-    /// The seconds by which a stored time may exceed the latest regular time. If it exceeds it by more, it was written
-    /// before the clock was set back.
+    /// The seconds by which a stored time may exceed the latest regular time. A stored time that is even later was
+    /// written before the clock was set back.
     private static let clockToleranceSeconds = 5.0
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_apple_budget_sql)

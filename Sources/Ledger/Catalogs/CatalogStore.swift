@@ -51,8 +51,8 @@ public struct CatalogStore: Sendable {
                 let latest = try Self.latestVersion(in: session)
                 try check(try latest.flatMap { try Self.load(version: $0, in: session) })
                 let version = try Self.enter(document, digest: digest, in: session)
-                // The import stores the apps' times itself, because another catalog may replace this one before a
-                // worker reads it.
+                // The import itself stores the time since which the apps grant missed purchases, because another
+                // catalog may replace this one before a worker reads it.
                 try MissedPurchaseGrants.keep(apps.sorted(), since: version, in: session)
                 return version
             }

@@ -6,8 +6,8 @@ import Postgres
 /// Subscriptions in PostgreSQL, for workers that check them with Apple. Every function throws a `PostgresError`.
 public struct PostgresSubscriptions: FollowedSubscriptions {
     /// The seconds of a lease, by PostgreSQL's clock, in which a worker checks one subscription. The lease is longer
-    /// than Apple may take to answer with a few pages. Each earlier lease without a result doubles the time, up to
-    /// eight times.
+    /// than Apple may take to answer with a few pages. Each of up to eight earlier leases without a result doubles
+    /// the time.
     public static let leaseSeconds = 120.0
     /// The seconds until the next check of a subscription for which the database refused Apple's answer. The database
     /// would refuse the same answer again.

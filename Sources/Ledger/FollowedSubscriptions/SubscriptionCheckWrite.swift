@@ -28,8 +28,8 @@ struct SubscriptionCheckWrite: Sendable {
                 let told = findings.facts.map { ($0.originalTransactionID, receipt) }
                 try SubscriptionWrite.keep(Dictionary(told, uniquingKeysWith: { $1 }), in: session)
             }
-            // To write the answer ends the lease. But the subscription has no owner, so nothing was written, and its
-            // lease ends here.
+            // A write of the answer ends the lease. But for a subscription without an owner, nothing was written, so
+            // its lease ends here.
             if !isOwned(claims) { try endChecks(in: session) }
             return events
         }

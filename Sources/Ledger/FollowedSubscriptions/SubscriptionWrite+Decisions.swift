@@ -5,8 +5,8 @@ extension SubscriptionWrite {
     /// Writes the subscription facts in a batch's evidence, after its purchases are in the tables. Returns each
     /// decision's events by the decision's index. Without facts there is no round trip.
     /// - Parameters:
-    ///   - outcomes: returns the outcomes of the purchases of the decision at an index.
-    ///   - repeated: returns the purchases of the decision at an index whose period was granted for another
+    ///   - outcomes: returns, for a decision's index, the outcomes of the decision's purchases.
+    ///   - repeated: returns, for a decision's index, the decision's purchases whose period was granted for another
     ///     transaction. These purchases add seats, and are not periods of their own.
     ///   - claims: the claims of the decisions, locked and settled.
     static func write(

@@ -92,7 +92,7 @@ enum SubscriptionWrite {
         return began
     }
 
-    /// Gives a subscription without an owner the owner of the subscription that it continues.
+    /// If a subscription has no owner, gives it the owner of the subscription that it continues.
     private static func passOn(
         _ facts: [SubscriptionFact], to owners: inout [StoreTransactionID: PlayerID], in session: PostgresSession
     ) throws {
@@ -117,9 +117,9 @@ enum SubscriptionWrite {
         }
     }
 
-    /// Writes facts in the SQL transaction of their source, after its grants, with their claims locked. A subscription
-    /// without a grant gets no row. Without facts there is no round trip. Otherwise there are two, and more for new
-    /// subscriptions and for kept facts.
+    /// Writes facts in the SQL transaction of their source, after the transaction's grants. The caller has locked the
+    /// claims of the facts' originals. A subscription without a grant gets no row. Without facts there is no round
+    /// trip. Otherwise there are two, and more for new subscriptions and for kept facts.
     /// Returns the events, each with the index of its fact in `told`.
     static func write(_ told: [Told], in session: PostgresSession) throws -> [(event: OutcomeEvent, place: Int)] {
         guard !told.isEmpty else { return [] }

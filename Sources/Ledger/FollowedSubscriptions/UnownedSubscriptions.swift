@@ -60,8 +60,9 @@ enum UnownedSubscriptions {
         var firstRevisions: [StoreTransactionID: Int32] = [:]
     }
 
-    /// Removes stored facts from the table, after the grants of this SQL transaction, with the claims of the originals
-    /// locked. A hold is not enough for a row, because nothing is delivered yet, and an operator may refuse the hold.
+    /// Removes stored facts from the table. Call it after the grants of this SQL transaction, with the claims of the
+    /// originals locked. A hold is not enough for a row, because nothing is delivered yet, and an operator may refuse
+    /// the hold.
     /// - Parameter facts: facts about originals without a row in `subscriptions`, or with a row and stored facts.
     static func take(_ facts: [SubscriptionFact], in session: PostgresSession) throws -> LetIn {
         let previous = Dictionary(facts.map { ($0.originalTransactionID, $0.previousOriginalTransactionID) }) {

@@ -4,7 +4,7 @@ import Postgres
 
 /// Counts grants for daily limits. Each count is locked until COMMIT, so that the next writer under the limit sees this
 /// SQL transaction's grants. The ledger counts the grants themselves, because a separate counter could differ from
-/// them. Grants from before the catalog had the limit count too. Wholly revoked grants do not count.
+/// them. The counts include grants from before the catalog had the limit. Wholly revoked grants do not count.
 enum CountDays {
     private static let locking = LedgerSQL.statement(PackageResources.lock_daily_counts_sql)
     private static let counting = LedgerSQL.statement(PackageResources.count_daily_grants_sql)

@@ -12,7 +12,8 @@ package struct HoldWrite: Sendable {
         case gone
     }
 
-    /// The SQL transaction was rolled back although no statement failed: it met a row that its queries had not found.
+    /// The SQL transaction was rolled back although no statement failed: its rows conflicted with a row that its
+    /// queries had not found.
     struct Undone: Error {}
 
     private static let lockingHold = LedgerSQL.statement(PackageResources.lock_hold_sql)
@@ -128,9 +129,9 @@ package struct HoldWrite: Sendable {
         try HandOverEvents.run(events.map(\.eventID), in: session)
     }
 
-    /// The ids of the claims that the decision needs: the hold's stored original, its original in Apple's answer, the
-    /// original of the subscription that it continues, and its period; also the originals and periods of the refunds
-    /// that Apple shows.
+    /// The ids of the claims that the decision needs: the hold's stored original, the purchase's original in Apple's
+    /// answer, the original of the subscription that the purchase continues, and the purchase's period; also the
+    /// originals and periods of the refunds that Apple shows.
     private var originals: Set<StoreTransactionID> {
         let shown = decision.decision.revocationsShown
         let own = [
@@ -144,7 +145,8 @@ package struct HoldWrite: Sendable {
     private var period: StoreTransactionID? { decision.judged.flatMap { decision.decision.period(of: $0) } }
 
     /// Locks the claims that the decision needs. Apple's answer may name an original or a period under which the hold
-    /// was not stored. Inserts their claims first, as a batch does, without an owner until the settlement sets one.
+    /// was not stored. Inserts the claims of these two first, as a batch does, without an owner until the settlement
+    /// sets one.
     private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
         let held = try FindOriginals.run([hold.transactionID], in: session)
         let all = originals.union(held).sorted()

@@ -3,7 +3,7 @@ import NamesAndTimes
 import Postgres
 
 /// The outcomes table's partitions, one for each UTC day. Writers never wait for a partition: records of a day without
-/// a partition go to the default partition. No step here blocks a writer for longer than the functions' `lock_timeout`.
+/// a partition go to the default partition. No step blocks a writer for longer than the SQL functions' `lock_timeout`.
 package enum OutcomePartitions {
     /// A batch ends within this many seconds. No change of partitions waits for the locks of an older SQL transaction.
     static let oldTransaction = 1.0

@@ -10,7 +10,7 @@ enum InsertRefused {
     private enum Form {
         /// Identifiers are unchanged, except for control characters.
         case readable
-        /// Texts are ASCII, and each other character is an escape. Times are within the years that every database
+        /// Texts are ASCII: an escape replaces any other character. Times are within the years that every database
         /// accepts.
         case plain
 
@@ -60,7 +60,7 @@ enum InsertRefused {
         }
     }
 
-    /// Returns a name from outside in a form for people.
+    /// Returns a name that came from outside, in a form for people.
     static func shown(_ text: String) -> String { shown(text, .readable) }
 
     /// Writes control characters as `\u{…}`, because PostgreSQL's text cannot contain NUL.

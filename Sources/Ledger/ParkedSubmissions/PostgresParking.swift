@@ -17,7 +17,8 @@ public final class PostgresParking: ParkedSubmissions {
     static let deathsOfPoison = 3
     private static let maximumBatch = 200
     private static let maximumBatchBytes = 4 << 20
-    /// The seconds over which the worker spreads the retries of an app's submissions when its credentials work again.
+    /// The seconds over which the worker spreads the retries of an app's submissions when the app's credentials work
+    /// again.
     private static let retrySpreadSeconds = 10.0
 
     private static let rescheduling = LedgerSQL.statement(PackageResources.reschedule_parked_sql)

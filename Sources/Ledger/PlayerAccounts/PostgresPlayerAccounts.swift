@@ -49,8 +49,9 @@ public struct PostgresPlayerAccounts: PlayerAccounts {
     }
 
     /// Makes the tokens' unclaimed purchases due. Call it after the COMMIT of the accounts. Before that COMMIT, a
-    /// worker that judges a purchase does not see its account and marks it as unclaimed, which the SQL transaction of
-    /// the accounts could miss. If the process dies before this function ends, another worker reads the records again.
+    /// worker that judges a purchase does not see the account, and marks the purchase as unclaimed. The SQL transaction
+    /// of the accounts could miss this mark. If the process dies before this function ends, another worker reads the
+    /// records again.
     private static func retry(_ tokens: [PostgresParameter], in session: PostgresSession) throws {
         try session.transaction { session in
             // Purchases of deleted tokens are locked too, because the catalog may name another player for such a token.

@@ -33,8 +33,8 @@ struct RefundRows {
                 refunds[key] = (key, state, purchase)
             }
             guard let period = one.notice.period else { continue }
-            // All transaction ids of the period have the same state. The original of another id is in its row or comes
-            // from its own notice.
+            // All transaction ids of the period have the same state. The original of another id is in that id's row or
+            // comes from that id's own notice.
             for (key, state) in after.states where state.period == period && state != before.states[key] {
                 refunds[key] = (key, state, refunds[key]?.purchase ?? purchase)
             }

@@ -43,7 +43,8 @@ extension RefundState {
 }
 
 extension RefundWord {
-    /// Creates the report that makes this revocation the one in force. If it is nil, the report is a reversal.
+    /// Creates the report that makes this revocation the one in force. If the revocation is nil, the report is a
+    /// reversal.
     fileprivate init(inForce revocation: GrantRevocations.Revocation?, since time: Timestamp) {
         self.init(time: time, total: revocation, isReversal: revocation == nil)
     }

@@ -30,7 +30,8 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
         try read(try session.execute(finding, [.textArray(tables), .float8(seconds)]))
     }
 
-    /// Returns up to five sessions with a snapshot in an SQL transaction of at least `seconds`, oldest first.
+    /// Returns up to five sessions that keep a snapshot and whose SQL transaction is at least `seconds` old, oldest
+    /// first.
     static func findSnapshots(olderThan seconds: Double, in session: PostgresSession) throws -> [LockHolder] {
         try read(try session.execute(findingSnapshots, [.float8(seconds)]))
     }

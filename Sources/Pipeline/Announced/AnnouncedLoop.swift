@@ -7,7 +7,7 @@ import Operations
 /// Apple.
 ///
 /// After each batch the loop delivers one suspect alone. A suspect is a purchase that may have killed earlier workers.
-/// The database counts a death against the suspect before the loop reads the suspect.
+/// Before the loop reads the suspect, the database stores that a death of the process counts against the suspect.
 struct AnnouncedLoop: LeasingLoop {
     let part = Health.Part.announcedLoop
     let failingPart = FailingPart.announced

@@ -1,8 +1,8 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Requests facts from the App Store Server API that the rules need in addition to Apple's answer. These requests have
-/// the priority of retries, which come after first tries.
+/// Requests from the App Store Server API the facts that the rules need in addition to Apple's answer. These requests
+/// have the priority of retries, which come after first tries.
 extension AppleDesk {
     /// Requests the facts that `question` names, and adds the facts to `further`. Returns nil if these facts are known,
     /// otherwise an undecided or blocked judgement.

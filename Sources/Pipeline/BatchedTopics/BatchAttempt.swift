@@ -21,8 +21,7 @@ final class BatchAttempt: @unchecked Sendable {
     /// effects may happen twice.
     /// - Parameters:
     ///   - deadline: the end of the wait, in monotonic seconds.
-    ///   - mayWait: called a few times a second. If it returns false, the call returns, and `body` continues in its
-    ///     task.
+    ///   - mayWait: called a few times a second. If it returns false, `run` returns, and `body` continues in its task.
     ///   - accuse: called on the calling thread. Stores whether the isolated record is at work, and returns whether
     ///     that is stored. `accuse` is nil if no record is isolated.
     ///   - body: returns `Effects.history`.

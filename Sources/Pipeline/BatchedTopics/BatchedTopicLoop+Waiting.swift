@@ -4,7 +4,7 @@ import NamesAndTimes
 import Operations
 
 extension BatchedTopicLoop {
-    /// A wait for the database's losses that takes longer than this is logged.
+    /// If `waitForLosses` waits longer than this, it logs the wait.
     private static let lateSeconds = 30.0
 
     /// Waits until the worker knows which decisions the database lost, or until the loop stops. The loop is in no group

@@ -156,14 +156,13 @@ extension BatchedTopicOffsets {
 // MARK: - Progress
 
 extension BatchedTopicOffsets {
-    /// Notes that a record was polled. Reports records before this record that Kafka deleted unread.
+    /// Notes that a record was polled. Reports earlier records that Kafka deleted unread.
     func came(_ record: ConsumerRecord, _ consumer: KafkaConsumer) {
         lookForDeleted(before: record.offset, in: record.topicPartition, consumer)
         partitions[record.topicPartition]?.read.came(to: record.offset + 1)
     }
 
-    /// Notes the log's present end, as librdkafka reports it. Reports records before this end that Kafka deleted
-    /// unread.
+    /// Notes the log's present end, as librdkafka reports it. Reports earlier records that Kafka deleted unread.
     func ended(_ partition: TopicPartition, at offset: Int64, _ consumer: KafkaConsumer) {
         lookForDeleted(before: offset, in: partition, consumer)
         partitions[partition]?.read.ended(at: offset)

@@ -37,7 +37,7 @@ final class AssignedPartition: ProgressOwner {
     /// began. Call this before the record is admitted.
     func beginsNewEpoch(at offset: Int64) -> Bool {
         guard progress.beginsNewEpoch(at: offset) else { return false }
-        // After the sweep of the outbox, this worker may have decided any record of the partition.
+        // Since the sweep of the outbox, this worker may have decided any record of the partition.
         highestDecided = .max
         return true
     }

@@ -14,9 +14,9 @@ struct CrashHistory: Equatable, Sendable {
     /// The number of deaths in isolation after which a record is set aside. A submission is then parked, and any other
     /// record becomes a dead letter.
     static let deathsOfPoison = 3
-    /// The number of deaths in isolation after which a submission becomes a dead letter. In this case the process also
-    /// died while the worker read the submission in order to park it. A submission that is decided or parked already
-    /// becomes no dead letter.
+    /// The number of deaths in isolation after which a submission becomes a dead letter. At the last of these deaths,
+    /// the worker was reading the submission in order to park it. A submission that is already decided or parked does
+    /// not become a dead letter.
     static let deathsOfUnreadable = deathsOfPoison + 1
 
     /// The way in which the worker takes the partition's records.
@@ -92,7 +92,7 @@ struct CrashHistory: Equatable, Sendable {
         suspect = Suspect(offset: offset, deaths: deaths(of: offset))
     }
 
-    /// Sets whether the suspect is at work, so that a death counts against it, or waits.
+    /// Sets whether the suspect is at work or waits. A death counts against the suspect only while it is at work.
     mutating func suspectIs(atWork isAtWork: Bool) { suspect?.isAtWork = isAtWork }
 
     /// Clears the suspect if its offset is below `position`. The database has the decision on that record, so the last

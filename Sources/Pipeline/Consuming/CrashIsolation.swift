@@ -224,7 +224,7 @@ extension CrashIsolation {
         return nil
     }
 
-    /// Clears the crash history of a partition without a record to isolate, at the log's end or after `idleSeconds`.
+    /// If the partition has no record to isolate, clears its crash history at the log's end or after `idleSeconds`.
     private static func wait(for partition: inout Partition, isAtEnd: Bool, now: Double) {
         let since = partition.idleSince ?? now
         partition.idleSince = since

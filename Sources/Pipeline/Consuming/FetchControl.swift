@@ -38,7 +38,7 @@ struct FetchControl {
     }
 
     /// Pauses partitions if the gate requires it. Call this after each record. After a deferred record, pauses the
-    /// partition, which fetches although all partitions are to be paused. After a pending record, pauses this partition
+    /// record's partition, which still fetches during the pause. After a pending record, pauses the record's partition
     /// alone if it has enough pending records.
     func took(_ taken: IntakeGate.Taken, from partition: TopicPartition, _ consumer: KafkaConsumer) {
         if taken == .deferred { pause(consumer) }

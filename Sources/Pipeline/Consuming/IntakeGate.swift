@@ -105,8 +105,9 @@ extension IntakeGate {
     /// Notes that the log now ends at `offset`, as librdkafka reports.
     mutating func ended(_ partition: TopicPartition, at offset: Int64) { partitions[partition]?.ended(at: offset) }
 
-    /// Returns the offset before which the log needs no more work, if every record before `position` is decided. If the
-    /// log ends in a Kafka transaction's marker, this is the offset after the marker, which the worker never commits.
+    /// Returns the offset before which the log needs no more work, given that every record before `position` is
+    /// decided. If the log ends in a Kafka transaction's marker, this can be the offset after the marker, which the
+    /// worker never commits.
     func reached(in partition: TopicPartition, decided position: Int64?) -> Int64? {
         partitions[partition].map { $0.reached(decided: position) } ?? position
     }

@@ -9,7 +9,7 @@ final class IsolatedIntake {
     private let assignment: PartitionAssignment
     let intake: RecordIntake
     private let offsets: OffsetCommitter
-    /// The slots of work in memory. While records are isolated, they pause leasing.
+    /// The slots of work in memory. While records are isolated, leasing is paused in these slots.
     private let slots: WorkSlots
     private let turn: IsolationTurn
     private let logger: Logger

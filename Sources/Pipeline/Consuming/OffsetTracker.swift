@@ -1,4 +1,5 @@
-/// Tracks one partition's admitted records. The offset of the done prefix may be committed.
+/// Tracks one partition's admitted records. The records before the first unfinished record are the done prefix, up to
+/// which the worker may commit.
 ///
 /// Compaction and transaction markers leave gaps between offsets, which are not missing records. So only admitted
 /// offsets count. `finish` uses a binary search.

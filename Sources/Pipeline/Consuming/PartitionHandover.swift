@@ -84,7 +84,7 @@ extension PartitionHandover {
                 PartitionProgress.start(
                     committed: mark.offset, row: row, log: marks, lowered: lowerStarts[partition])
             }
-            // Otherwise librdkafka would request the committed offset, and an error would leave the partition unread.
+            // Without a start, librdkafka requests the committed offset, and an error would leave the partition unread.
             starts[partition] = start
             if let start, let mark, start < mark.offset {
                 lost[partition] = mark.offset

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// The metrics that the pipeline counts. It looks up the metrics of the hot path once. A class, because each
+/// The metrics that the pipeline counts. `init` looks up the metrics of the hot path once. A class, because each
 /// submission's clock refers to it.
 final class PipelineMetrics: Sendable {
     let all: ReceiptdMetrics

@@ -52,7 +52,7 @@ extension SubmissionWorker {
 
     /// Returns the decision to record.
     /// - Parameter isSecond: true if a local refusal of the submission was published before. Then the decision stores
-    ///   no evidence. If the same bytes come again, screening refuses them before the worker looks in the ledger.
+    ///   no evidence, because screening would refuse the same bytes again before the worker looks in the ledger.
     @inline(never)
     func decision(
         _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer, isSecond: Bool = false

@@ -87,7 +87,7 @@ final class TrafficWatch: Sendable {
         keep(event, of: sender.submissionID, Refusal(.malformedSubmission, cause))
     }
 
-    /// Keeps the rejection in memory for support, until a table has it.
+    /// Keeps the rejection in memory for support, until PostgreSQL has stored it.
     private func keep(_ event: OutcomeEvent, of submission: Identifier, _ refusal: Refusal) {
         let (reason, player) = (refusal.reason.rawValue, event.playerID.text)
         metrics.localRefusals.note(reason: reason, player: player) {

@@ -18,7 +18,7 @@ import Operations
 protocol DueWork: Sendable {
     associatedtype Item: Sendable
 
-    /// The part whose loop health watches. `failingPart` is the part whose failures are reported.
+    /// Health watches the loop of `part`, and reports failures of `failingPart`.
     var part: Health.Part { get }
     var failingPart: FailingPart { get }
     var places: DuePlaces { get }

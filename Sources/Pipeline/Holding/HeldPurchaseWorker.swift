@@ -121,8 +121,8 @@ struct HeldPurchaseWorker: Sendable {
         await reschedule(hold, afterSeconds: retrySeconds(of: hold))
     }
 
-    /// Returns the seconds until the hold's next try. The delay grows with the hold's tries as with a submission's
-    /// failures.
+    /// Returns the seconds until the hold's next try. The delay grows with the hold's tries, as a submission's delay
+    /// grows with its failures.
     private func retrySeconds(of hold: LeasedHold) -> Double {
         let retry = desk.parking.policy.retry
         let delay = retry.afterTrouble(failures: hold.tries + 1, jitter: Double.random(in: 0..<1))

@@ -45,9 +45,9 @@ public final class NotificationIntake: Sendable {
             properties: producerProperties, topic: topic, health: health, voice: voice, logger: logger)
     }
 
-    /// Watches the broker and the topic until its task is cancelled. If a post reported a failure, the watch ends it
-    /// when a broker answers. No later post could: a load balancer that reads `/readyz` sends no posts to a process
-    /// that is not ready.
+    /// Watches the broker and the topic until its task is cancelled. If a post reported a failure, the watch ends this
+    /// failure when a broker answers. No later post could: a load balancer that reads `/readyz` sends no posts to a
+    /// process that is not ready.
     public func watch() async {
         async let topicWatch: Void = TopicWatch.run(
             topics: [WatchedTopic(name: topic, isNeeded: true)], properties: properties,

@@ -120,8 +120,8 @@ struct NotificationWorker: Sendable {
         }
     }
 
-    /// The types of notifications that take a purchase back or return it. The game server must learn of every such
-    /// change.
+    /// The types of notifications that take a purchase from its player or give it back. The game server must learn of
+    /// every such change.
     private static let takingBack: Set<String> = ["REFUND", "REVOKE", "REFUND_REVERSED"]
 
     private func noteUnknownApp(_ notice: StoreNotice, _ catalog: Catalog) {

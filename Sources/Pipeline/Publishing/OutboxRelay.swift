@@ -3,7 +3,7 @@ import Kafka
 import Logging
 import Operations
 
-/// Publishes events in the outbox that the deciding worker has not published.
+/// Publishes the outbox's events that the deciding worker has not published.
 struct OutboxRelay: Sendable {
     let unpublished: any UnpublishedEvents
     let publisher: OutcomePublisher

@@ -20,7 +20,7 @@ public final class OutcomePublisher: Sendable {
     let voice: KafkaVoice
     private let logger: Logger
     private let producer: ReplaceableProducer
-    /// Returns the time in monotonic seconds.
+    /// The clock, in monotonic seconds.
     private let now: @Sendable () -> Double
     private let said = Mutex(RepeatedWords())
 

@@ -1,8 +1,8 @@
 /// Finds a text with more than `maximum` YAML aliases, which nobody writes by mistake.
 ///
 /// `YAMLComposition` reports each alias as a fault. Before that, the YAML library expands aliases to compare keys. A
-/// few dozen nested aliases expand to so much that this never ends. This check is cheap. It is wrong only for prose
-/// with many words that begin with an asterisk.
+/// few dozen nested aliases expand to so much that the comparison never ends. This check is cheap. It is wrong only
+/// for prose with many words that begin with an asterisk.
 enum AliasFlood {
     /// The most aliases. 16 aliases make a value at most about a thousand times larger.
     static let maximum = 16

@@ -7,8 +7,9 @@ package struct KafkaClientProperties {
     /// The most bytes of a broker's response to a fetch, before decompression. Compressed receipts take several times
     /// as much memory.
     static let fetchBytes = 2 * 1024 * 1024
-    /// The most bytes of a whole response. A response is larger than `fetchBytes` if a single batch is. This is also
-    /// the most bytes of one decompressed Zstandard batch. `UnpackingLimit` limits all batches of a response together.
+    /// The most bytes of a whole response. A response is larger than `fetchBytes` if a single batch is. `answerBytes`
+    /// is also the most bytes of one decompressed Zstandard batch. `UnpackingLimit` limits all batches of a response
+    /// together.
     static let answerBytes = 64 * 1024 * 1024
     /// The most bytes of a record on the dead-letter topic. If the broker refuses a record as too large, receiptd
     /// publishes an excerpt.
@@ -43,8 +44,9 @@ package struct KafkaClientProperties {
             ] + Self.fetchBackoff(KafkaLibrary.version) + fetchLimit + settings.properties.pairs)
     }
 
-    /// Returns the property for the pause before the next fetch once enough records are prefetched. The default is a
-    /// second. librdkafka before 2.2 does not have the property, so the worker wakes the fetching threads instead.
+    /// Returns the property that sets how long librdkafka postpones a fetch because enough records are prefetched. The
+    /// default is a second. librdkafka before 2.2 does not have the property, so the worker wakes the fetching threads
+    /// instead.
     static func fetchBackoff(_ version: Int32) -> [(name: String, value: String)] {
         version >= 0x0202_0000 ? [("fetch.queue.backoff.ms", "10")] : []
     }

@@ -5,7 +5,8 @@ import Yams
 /// The YAML library stops at the first repeated key. To find all faults of the file, this type puts a mark, which is a
 /// private-use character, before the repeated key. Then the library parses the text again.
 struct RepeatedKeys {
-    /// The most keys that get a mark, because each needs another parse. Beyond these, the next key is the only fault.
+    /// The most keys that get a mark, because each needs another parse. If a file has more repeated keys, the next
+    /// one is the only reported fault.
     static let maximum = 20
     private static let firstMark: UInt32 = 0xE000
 

@@ -51,7 +51,7 @@ extension Settings {
             let source = SettingsSource(environment: environment, file: file)
             var checks = SettingsChecks(source.values)
             var settings = Settings()
-            // A secret that cannot be read already has a fault, so it is not missing.
+            // If a secret cannot be read, it already has a fault, so it is not missing.
             let faulty = Set(source.faults.map(\.setting))
             for requirement in required where !checks.isSet(requirement.setting) {
                 let name = requirement.setting.rawValue

@@ -16,8 +16,8 @@ extension Settings.Reader {
         readProperties(&checks, into: &kafka)
     }
 
-    /// Adds a fault if librdkafka cannot make clients with the operator's properties. Only this attempt shows some
-    /// faults, such as a file that cannot be read, or a mechanism that this librdkafka lacks.
+    /// Adds a fault if librdkafka cannot make clients with the operator's properties. Some faults show only in this
+    /// attempt, such as a file that cannot be read, or a mechanism that this librdkafka lacks.
     func tryClients(_ checks: inout SettingsChecks, _ kafka: KafkaSettings) {
         guard !kafka.properties.pairs.isEmpty, checks.faults.isEmpty, let refusal = libraryRefusal(kafka) else {
             return

@@ -19,7 +19,7 @@ struct CheckCommand: OperatorCommand {
             print(line.text)
             if let code = line.code { codes.append(code) }
         }
-        // The highest code goes first: it means wrong settings, which only a person can correct.
+        // The highest code has priority: the code of wrong settings, which only a person can correct.
         if let code = codes.max() { throw ExitCode(code) }
     }
 }

@@ -16,7 +16,7 @@ struct SettingsOptions: ParsableArguments {
     ) throws(SettingsFaults) -> Settings {
         var reader = Settings.Reader(environment: ProcessInfo.processInfo.environment, file: config)
         reader.askLibraries()
-        // A command that needs no service grants nothing, so it may trust the samples' roots.
+        // If a command needs no service, it grants nothing, so it may trust the samples' roots.
         let settings = try reader.read(requiring: required, trustingSampleRoots: required.isEmpty)
         for warning in settings.warnings where kinds.contains(warning.kind) { printError(warning.description) }
         return settings

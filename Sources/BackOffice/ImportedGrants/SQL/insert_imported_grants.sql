@@ -1,7 +1,7 @@
 -- Enters new grants and returns their number. If Apple refunded a purchase and the line has no revocation, the grant
 -- gets Apple's revocation, with Apple's share. Leaves out a line if another transaction, or an earlier line of the
--- batch, is granted for its period. Makes a hold due that a new grant may end: a worker then finds the grant and ends
--- the hold.
+-- batch, is granted for its period. Makes due each hold that a new grant may end: a worker then finds the grant and
+-- ends the hold.
 WITH entered AS (
     INSERT INTO grants (
         transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,

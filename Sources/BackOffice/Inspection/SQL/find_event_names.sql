@@ -1,7 +1,7 @@
 -- Finds the submissions of an order or an event, and the transactions of an event without a submission, among recent
 -- grants and in the outbox. The ids of orders and events have no index, because an index would slow the hot path. So
 -- the statement reads an event as JSON only if the event's bytes contain the id.
--- $1 the id of an order or of an event; $2 days back of a grant; $3 how many
+-- $1 the id of an order or of an event; $2 how many days back to search grants; $3 how many
 SELECT DISTINCT name
 FROM (
     (

@@ -1,4 +1,4 @@
--- Counts the rows of each kind that is read page by page, if a page does not hold all rows.
+-- Counts the rows of each kind that is read page by page. A search runs this only if a page may not hold all rows.
 -- $1 a player or an original transaction
 SELECT (
         SELECT count(*) FROM grants WHERE player_id = $1

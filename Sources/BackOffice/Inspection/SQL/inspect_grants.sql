@@ -18,7 +18,7 @@ FROM (
             ORDER BY purchased_at DESC, granted_at DESC, transaction_id LIMIT $2::int8 + $4::int8
         )
     )
-    -- The inner query has the same order, so that only one page shows each row.
+    -- The inner query has the same order, so that each row is on only one page.
     ORDER BY purchased_at DESC, granted_at DESC, transaction_id
     LIMIT $2::int8 OFFSET $4::int8
 ) AS found;

@@ -1,5 +1,5 @@
--- Lists outcomes, the newest first: of submissions, of players, and of transactions that were granted or held ($1).
--- After these outcomes come those whose answer contains the id of an order or an event ($5), with is_named false. No
+-- Lists the outcomes of the submissions, players, and granted or held transactions in $1, the newest first. After
+-- these outcomes come those whose answer contains the id of an order or an event ($5). Their is_named is false. No
 -- partition has an index by these ids, so one scan finds both kinds of outcomes.
 -- $1 any of these ids; $2 the first day, by the records' day; $3 how many; $4 how many newer outcomes are left out; $5
 -- the id in UTF-8, or null

@@ -1,5 +1,5 @@
 -- Gives a subscription, whose claim is locked, to another player. The claims of its granted periods get the new owner
--- too, because they give their owner to other originals that report the same periods.
+-- too, because another original that reports such a period gets the owner of the period's claim.
 -- $1 original; $2 the new owner; $3 the owner before; $4 operator; $5 note
 WITH owned AS (
     UPDATE subscriptions SET player_id = $2 WHERE original_transaction_id = $1 RETURNING bundle_id

@@ -1,7 +1,7 @@
 -- Lists unclaimed purchases, the oldest first, with the player whom the game last named for the token. A token that
 -- more than $8 players sent is a constant of the client, and gets no player.
 -- $1 how many; $2 how many older rows are left out; $3–$6 a transaction, an app, a reason, a product, $7 the latest
--- time at which Apple told of it, or null; $8 the most senders of a token
+-- time at which Apple announced the purchase, or null; $8 the most senders of a token
 SELECT told.transaction_id, told.original_transaction_id, told.bundle_id, told.product_id, told.environment,
     told.source, told.submission_id, told.is_renewal, told.purchased_at, told.expires_at, told.stored_at, told.reason,
     told.token IS NOT NULL AS has_token, told.evidence IS NOT NULL AS is_retriable, known.player_id

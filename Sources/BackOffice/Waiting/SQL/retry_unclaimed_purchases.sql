@@ -1,6 +1,7 @@
 -- Makes unclaimed purchases due again for an operator, the oldest first, including those that killed their
 -- workers. Leaves out rows that a worker has leased.
--- $1–$4 a transaction, an app, a reason, a product, $5 the latest time at which Apple told of it, or null; $6 how many
+-- $1–$4 a transaction, an app, a reason, a product, $5 the latest time at which Apple announced the purchase,
+-- or null; $6 how many
 UPDATE announced_purchases
 SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL, takes = 0,
     is_alone = false, deaths_alone = 0

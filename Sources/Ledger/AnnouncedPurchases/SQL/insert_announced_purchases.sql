@@ -1,5 +1,5 @@
--- Inserts purchases that Apple announced, with the claims of their originals locked. A purchase that already has a row
--- keeps its first announcement. A held purchase keeps its evidence, because the hold may end without a grant.
+-- Inserts purchases that Apple announced. The caller has locked the claims of their originals. A purchase that already
+-- has a row keeps its first announcement. A held purchase keeps its evidence, because the hold may end without a grant.
 -- $1–$16 a column each, sorted by transaction
 INSERT INTO announced_purchases (
     transaction_id, original_transaction_id, bundle_id, product_id, environment, source, submission_id, token,

@@ -2,7 +2,7 @@
 -- leases without a result (takes) to the statement file lease_suspect_announced_purchase.sql.
 -- A lease that ends more than ten minutes from now counts as over: a clock that was ahead must have written it.
 -- is_published: the claim names the purchase, because a worker published a grant that the database lost.
--- $1 how many; $2 seconds of a lease, which each earlier lease without a result lengthens by as much; $3 the newest
+-- $1 how many; $2 seconds of a lease, and as many more for each earlier lease without a result; $3 the newest
 -- catalog; $4 seconds for which a purchase waits for its submission
 WITH due AS (
     SELECT transaction_id

@@ -1,7 +1,7 @@
 -- Leases one purchase with three leases without a result (takes), for delivery in isolation. If $2 workers died while
 -- they delivered it in isolation, marks it as unclaimed instead, and returns no evidence.
 -- A lease that ends more than ten minutes from now counts as over: a clock that was ahead must have written it.
--- $1 seconds of the lease, which each earlier lease without a result lengthens by as much; $2 deaths; $3 the newest
+-- $1 seconds of the lease, and as many more for each earlier lease without a result; $2 deaths; $3 the newest
 -- catalog; $4 seconds for which a purchase waits for its submission
 WITH suspect AS (
     SELECT transaction_id, deaths_alone + is_alone::integer AS deaths

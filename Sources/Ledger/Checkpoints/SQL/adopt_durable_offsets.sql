@@ -1,4 +1,4 @@
--- Gives a group's partitions without a row the offsets that workers of version 3 stored.
+-- Inserts the offsets that workers of version 3 stored, for a group's partitions without a row.
 -- $1 group; $2 topic; $3 partitions
 INSERT INTO offset_checkpoints (group_id, topic, partition, next_offset, writer, version, departures)
 SELECT $1, topic, partition, next_offset, 0, 1, departures

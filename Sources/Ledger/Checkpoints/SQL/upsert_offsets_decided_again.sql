@@ -1,9 +1,8 @@
 -- Stores offsets below which a fall back of the database may have lost decisions.
 -- Before a worker noticed the fall back, it may have refused announced purchases that Apple refunded. The refusals of
--- the last ten minutes become due again, which covers them, because a running worker notices a fall back within
--- seconds.
--- If $5 is null, the time of the partitions' last checkpoint takes its place. If there is no checkpoint, it is 1970,
--- because every published event may be lost.
+-- the last ten minutes become due again. That is enough, because a running worker notices a fall back within seconds.
+-- If $5 is null, the time of the partitions' last checkpoint takes its place. If there is no checkpoint, 1970 takes its
+-- place, because every published event may be lost.
 -- $1 group; $2 topic; $3 partitions, sorted; $4 offsets; $5 a time of the state that the database fell back to, or null
 WITH refused AS (
     SELECT transaction_id

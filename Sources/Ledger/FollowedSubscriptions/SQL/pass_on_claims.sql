@@ -1,4 +1,4 @@
--- Gives a subscription without an owner the owner of the subscription that it continues, in the same app and
+-- If a subscription has no owner, gives it the owner of the subscription that it continues, in the same app and
 -- environment. The continued subscription must have a grant or a row in subscriptions. A hold is not enough: if it were
 -- refused, its player would keep the claim. Nobody becomes an owner through an erased player. The claim was locked
 -- before, or is inserted here.

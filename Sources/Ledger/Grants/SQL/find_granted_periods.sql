@@ -1,10 +1,12 @@
 -- Finds for each period of a subscription one transaction that grants it and is not wholly revoked. The claims of the
 -- originals are locked.
--- If Apple extended a period, the period's grant has the earlier end. So a grant also counts if it began the
--- subscription's present period, and the given purchase was bought before the earlier end and ends when the period now
--- ends. A grant under the continued original also counts if it was bought at the same time.
--- $1 originals; $2 products; $3 when they end; $4 when they were bought; $5 the originals that they continue in the
--- same app and environment, or null; $6 apps; $7 environments
+-- If Apple extended a period, the period's grant has the earlier end. So a grant also counts if all of this is true:
+-- - the grant began the subscription's present period
+-- - that period now ends when the given purchase ends
+-- - the given purchase was bought before the earlier end
+-- A grant under the continued original also counts if it was bought at the same time as the given purchase.
+-- $1 originals; $2 products; $3 when the purchases end; $4 when they were bought; $5 the originals that those of $1
+-- continue in the same app and environment, or null; $6 apps; $7 environments
 SELECT wanted.original_transaction_id, wanted.product_id, wanted.expires_at, known.transaction_id, known.purchased_at
 FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::text[], $7::text[])
     AS wanted (original_transaction_id, product_id, expires_at, purchased_at, previous_id, bundle_id, environment)

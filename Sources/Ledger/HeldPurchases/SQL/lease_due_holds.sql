@@ -1,7 +1,7 @@
 -- Leases due holds, oldest first, then holds that an older catalog decided. Leaves a hold with three leases without a
 -- result (takes) to the statement file lease_suspect_hold.sql, and a hold that killed its workers to an operator.
 -- A lease that ends more than ten minutes from now counts as over: a clock that was ahead must have written it.
--- $1 how many; $2 seconds of a lease, which each earlier lease without a result lengthens by as much; $3 the newest
+-- $1 how many; $2 seconds of a lease, and as many more for each earlier lease without a result; $3 the newest
 -- catalog
 WITH due AS (
     SELECT transaction_id, player_id

@@ -1,7 +1,7 @@
 -- Leases one hold with three leases without a result (takes), for a try in isolation. If $2 workers died while they
 -- tried it in isolation, leaves it to an operator instead, and returns neither its submission nor its evidence.
 -- A lease that ends more than ten minutes from now counts as over: a clock that was ahead must have written it.
--- $1 seconds of the lease, which each earlier lease without a result lengthens by as much; $2 deaths; $3 the newest
+-- $1 seconds of the lease, and as many more for each earlier lease without a result; $2 deaths; $3 the newest
 -- catalog
 WITH suspect AS (
     SELECT transaction_id, player_id, deaths_alone + is_alone::integer AS deaths

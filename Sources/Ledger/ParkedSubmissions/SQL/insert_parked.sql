@@ -3,8 +3,8 @@
 -- A submission with the reason crashed has already killed its workers. Its row is a suspect with one try left. Returns
 -- the submissions that are not parked. Their proofs are not proven, and a limit is reached: the player's unproven
 -- proofs ($21), the player's unproven rows ($26), or the bytes of the fleet's unproven submissions ($27).
--- $1–$20 a column each; $21 how many unproven proofs of a player may wait; also the number of a player's rows from
--- which each further row waits longer than its own delay; $22 how many further rows are counted; $23 seconds between
+-- $1–$20 a column each; $21 how many unproven proofs of a player may wait; also how many rows a player may have
+-- before each further row waits longer than its own delay; $22 how many further rows are counted; $23 seconds between
 -- two tries of a player who has more rows, or too many submissions in memory; $24 tries at Apple; $25 whether the proof
 -- is proven; $26 how many unproven rows of a player may wait; $27 how many more bytes of unproven submissions may be
 -- parked; $28 the game servers' order ids

@@ -1,6 +1,6 @@
 -- Leases a suspect, which has three leases without a result, for a try in isolation. If $2 workers died while they
--- tried the suspect, sets it aside instead, and does not return the submission. The first time it waits $3 seconds for
--- one last try, and the second time for an operator.
+-- tried the suspect, sets it aside instead, and does not return the submission. The first time, the suspect waits $3
+-- seconds for one last try, and the second time for an operator.
 -- A lease that ends more than ten minutes from now counts as over: a clock that was ahead must have written it.
 -- $1 seconds of the lease; $2 deaths; $3 seconds until the last try
 WITH suspect AS (

@@ -1,6 +1,6 @@
--- Makes rows of one page due that wait until a failure at Apple ends. Returns the row after which the next page starts,
--- or null after the last page. $1 the row after which the page starts, by id; $2 the most rows of the page; $3 how many
--- become due at most; $4 apps, an empty array for all
+-- Makes those rows of one page due that wait until a failure at Apple ends. Returns the row after which the next page
+-- starts, or null after the last page. $1 the row after which the page starts, by id; $2 the most rows of the page; $3
+-- how many become due at most; $4 apps, an empty array for all
 WITH looked AS MATERIALIZED (
     SELECT id, bundle_id, reason, due_at FROM parked WHERE id > $1 ORDER BY id LIMIT $2
 ), chosen AS MATERIALIZED (
