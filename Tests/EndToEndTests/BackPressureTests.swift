@@ -43,7 +43,7 @@ extension EndToEnd {
     /// A partition's new owner takes no record before it has published the last owner's events. So each worker's death
     /// adds at most one window, and only for partitions without unpublished events.
     @Test(
-        "if Kafka takes no events, the outbox gets about MAX_IN_FLIGHT; a new worker adds to no partition's backlog",
+        "if Kafka takes no events, about MAX_IN_FLIGHT wait in the outbox; a new worker adds to no partition's backlog",
         .onlyInProcessBroker)
     func stuckOutbox() async throws {
         let plan = Plan.genuine(count: 400, players: 400)

@@ -28,7 +28,7 @@ extension EndToEnd {
         var eventIDCount = 0
     }
 
-    /// Returns a name of an event that is equal in two runs. On a real broker each test has its own topics. There the
+    /// Returns an event's name, which is equal in two runs. On a real broker each test has its own topics. There the
     /// name has no id for rejections and holds, whose ids depend on the topic's name.
     private static func name(_ event: OutcomeLog.Event) -> String {
         guard TestBroker.isReal, !["receipt.granted", "receipt.revoked"].contains(event.type) else { return event.id }

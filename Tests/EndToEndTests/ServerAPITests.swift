@@ -114,8 +114,8 @@ extension EndToEnd {
                 #expect(check.code == 78 && check.output.contains("the key in SEEDS_SERVER_API_KEY with"), "\(check)")
                 let right = Seeds.signing.appendingPathComponent("server-api-key.pem")
                 try String(contentsOf: right, encoding: .utf8).write(to: file, atomically: true, encoding: .utf8)
-                // The command makes one submission due, and Apple's answer about it the other. The test repeats the
-                // command, because at first the app may still count as blocked.
+                // The command makes one submission due. Apple's answer about this submission makes the other due. The
+                // test repeats the command, because at first the app may still count as blocked.
                 try await eventually("both are granted") {
                     // The command may fail, because a worker may already have answered the submission.
                     _ = try await Program.run(["parked", "retry", "s-8811"], environment: bed.environment())

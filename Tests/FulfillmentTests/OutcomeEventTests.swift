@@ -197,7 +197,7 @@ struct OutcomeEventTests {
         #expect(ids.count == 4 + 3 * 2 * 3)
     }
 
-    @Test("every reason has a code of lower-case letters and a sentence of its own")
+    @Test("every reason has a code of lower-case letters and underscores, and a sentence of its own")
     func details() {
         for reason in Reason.allCases {
             #expect(reason.detail.hasSuffix("."))

@@ -25,7 +25,9 @@ struct SettledKindTests {
         }
     }
 
-    @Test("a restored copy without a signed type is a non-consumable, even if the catalog says consumable")
+    @Test(
+        "a restored copy without a signed type is a non-consumable even if the catalog says consumable; a period is not"
+    )
     func copy() {
         let copy = Sample.purchase("1001", original: "1000")
         for catalog in [ProductKind.consumable, .nonConsumable, nil] {

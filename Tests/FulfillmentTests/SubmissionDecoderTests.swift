@@ -70,7 +70,9 @@ struct SubmissionDecoderTests {
         }
     }
 
-    @Test("in a submission, null for an optional field counts as a missing field", arguments: fields.dropFirst(3))
+    @Test(
+        "in a submission, null for an optional field counts as a missing field, and after a value as a repeated field",
+        arguments: fields.dropFirst(3))
     func null(field: String) {
         let record = plain.adding(field, "null")
         if field == "receipt_data" {

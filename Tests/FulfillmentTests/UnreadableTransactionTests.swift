@@ -62,7 +62,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "an unreadable transaction is held once Apple does not know it; decided again, only at the eighth such answer")
+        "an unreadable transaction is held once Apple does not know it; if decided again, only at the eighth answer")
     func unknownToApple() {
         func judge(isDecidedAgain: Bool, doubts: Int) -> Judgement {
             Judge(

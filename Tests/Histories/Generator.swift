@@ -16,7 +16,7 @@ struct Generator {
         var chance = Chance(seed: seed, number: number)
         number += 1
         var best: (features: Set<Feature>, score: Double) = ([], -1)
-        // A third of the histories have no faults. In such a history the workers are often idle, so each step meets the
+        // A third of the histories have no faults. In such a history the workers are often idle, so each step finds the
         // results of the earlier steps.
         let pool = chance.one(in: 3) ? self.pool.filter { !Feature.faults.contains($0) } : self.pool
         for _ in 0..<8 {

@@ -155,8 +155,8 @@ extension Performance {
                 + (quality == .unreadable ? ", unreadable" : "") + (quality == .malformed ? ", malformed" : ""))
     }
 
-    /// Lets many accounts buy, and lets each payer submit the purchase. So many submissions fill a batch, which a
-    /// kill can then interrupt. If `of` names an earlier crowd, players submit that crowd's purchases instead.
+    /// Lets many accounts buy, and lets each payer submit the purchase. The many submissions fill a batch, which
+    /// a kill can then interrupt. If `of` names an earlier crowd, players submit that crowd's purchases instead.
     /// `player` is the number of places from a purchase's payer to the submitter in the list of players.
     func crowd(_ step: Step) async throws {
         let lines = trace.count

@@ -32,8 +32,8 @@ extension World {
         }
     }
 
-    /// Returns the work that is left in the database as text, empty if there is none; nil if the database does not
-    /// answer.
+    /// Returns a text that names the work left in the database. The text is empty if no work is left, and nil if the
+    /// database does not answer.
     func owed() async -> String? {
         try? await looking.run { session in
             let rows = try session.execute(

@@ -145,7 +145,7 @@ final class World: Sendable {
         try startWorker()
     }
 
-    /// The time at which the leases end that killed workers had on rows. A lease lasts 60 s.
+    /// The end of the leases that killed workers had on rows. A lease lasts 60 s.
     var deadLeasesEnd: Date { killedAt.withLock { $0.addingTimeInterval(60) } }
 
     func tellWorkersToStop() -> [ChildProcess] {

@@ -208,7 +208,7 @@ struct AnnouncedSuspectTests {
     }
 
     @Test(
-        "if one delivery fails for an unknown reason, the worker postpones the purchase and grants the lease's others")
+        "if one delivery of a lease fails for an unknown reason, its purchase is postponed, and the others are granted")
     func failing() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1003, in: subject)

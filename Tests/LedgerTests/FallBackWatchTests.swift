@@ -12,7 +12,7 @@ struct FallBackWatchTests {
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
         """
 
-    @Test("after a new connection shows a lost decision, the ledger decides nothing until the losses are known")
+    @Test("if a new connection shows that a decision was lost, the ledger decides nothing until the losses are known")
     func lostDecision() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -32,7 +32,7 @@ struct FallBackWatchTests {
             Sample.decision(
                 [Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2, fallBackCount: 1))
         #expect(try await database.number("SELECT count(*) FROM grants") == 0)
-        // The update stands for another writer that has restored the owner's claim by now.
+        // The INSERT stands for another writer that has restored the owner's claim by now.
         try await database.run(
             """
             INSERT INTO claims (original_transaction_id, player_id, bundle_id, granted_transaction_id)
@@ -122,7 +122,7 @@ struct FallBackWatchTests {
                 catalogVersion: 1, limit: 1)
         }
         #expect(try await database.number("SELECT count(*) FROM notifications") == 0)
-        // A search for lost decisions that began before the fall-back does not end the wait.
+        // If a search for lost decisions began before the fall-back, it does not end the wait.
         ledger.lossesAreKnown(after: 0)
         await #expect(throws: PostgresError.self) { try await refund("1000", by: notices) }
         ledger.lossesAreKnown(after: 1)

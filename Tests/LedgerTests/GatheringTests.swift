@@ -11,7 +11,8 @@ struct GatheringTests {
         Gathering(busyGroup: 8, busyDelay: .milliseconds(4), longestDelay: .milliseconds(10), share: share)
     }
 
-    /// Returns the waits of batches at an even rate. Each batch holds the submissions since the previous batch.
+    /// Returns the waits of batches while submissions come at an even rate. Each batch holds the submissions since the
+    /// previous batch.
     private static func delays(perSecond: Double, seconds: Double) -> [Duration] {
         var gathering = gathering()
         var now = ContinuousClock.now
@@ -52,7 +53,7 @@ struct GatheringTests {
         #expect(gathering.delay(behind: 2, now: now, atMost: .milliseconds(5)) == .milliseconds(5))
         #expect(gathering.delay(behind: 0, now: now, atMost: .milliseconds(1)) == .zero)
         #expect(gathering.delay(behind: 0, now: now, atMost: .seconds(1)) == .milliseconds(10))
-        // A batch of dozens may wait longer than the limit for a single submission.
+        // The bound does not limit the wait after a large batch.
         #expect(gathering.delay(behind: 30, now: now, atMost: .milliseconds(1)) == .milliseconds(6))
         #expect(gathering.delay(behind: 400, now: now, atMost: .milliseconds(1)) == .milliseconds(10))
     }

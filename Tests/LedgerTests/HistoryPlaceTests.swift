@@ -55,7 +55,7 @@ struct HistoryPageTests {
     }
 }
 
-/// Tests leases that end because the notification kills the process that leased the history's place.
+/// Tests leases that end because a notification kills the process that leased the history's place.
 @Suite("The ledger's record of notifications that kill the worker")
 struct SuspectNotificationTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)

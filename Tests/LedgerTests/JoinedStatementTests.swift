@@ -173,7 +173,7 @@ struct JoinedStatementTests {
         let conflict = "    ON CONFLICT DO NOTHING"
         let strict = try Self.lines("insert_grants_and_outcomes")
         let looking = try Self.lines("insert_missing_grants_and_outcomes")
-        // The strict statement keeps one ON CONFLICT, because the delivery to report may already have a row.
+        // The strict statement keeps one ON CONFLICT, because `finishes` may already have a row of the transaction.
         #expect(strict.count { $0 == conflict } == 1)
         #expect(looking.count { $0 == conflict } == 5)
         #expect(strict.filter { $0 != conflict } == looking.filter { $0 != conflict })

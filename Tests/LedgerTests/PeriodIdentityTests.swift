@@ -158,7 +158,7 @@ struct PeriodIdentityTests {
     }
 
     @Test(
-        "if another player submits a granted period's second original transaction, it belongs to the period's owner",
+        "a granted period's second original transaction belongs to the period's owner, whoever submits it",
         arguments: [false, true])
     func shownByAnother(isRejected: Bool) async throws {
         let database = try await LedgerDatabase()

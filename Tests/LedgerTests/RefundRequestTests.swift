@@ -95,7 +95,7 @@ struct RefundRequestTests {
         #expect(try await lease().isEmpty)
         #expect(try await database.number("SELECT count(*) FROM refund_requests WHERE player_id IS NULL") == 3)
         try await database.run("UPDATE refund_requests SET due_at = now()")
-        // No request of the last two hours still waits.
+        // A request waits for the game's report only until two hours before the deadline.
         #expect(try await lease() == ["1001"])
         #expect(try await database.number(waiting) == 1)
         #expect(

@@ -50,7 +50,7 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test("if Apple refunds a part of a purchase before the grant, it is granted, and the refunded units are revoked")
+    @Test("units refunded before the grant are revoked after the grant; a purchase with no unit left is rejected")
     func partBeforeTheGrant() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -65,7 +65,7 @@ struct TransferTests {
         await ledger.close()
     }
 
-    @Test("if a subscription shares a period with a transferred subscription, it belongs to the new owner")
+    @Test("a subscription that shares a period with a transferred subscription belongs to the new owner")
     func sharedPeriod() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -88,7 +88,7 @@ struct TransferTests {
         await ledger.close()
     }
 
-    @Test("if a second original shows a transferred subscription's granted period, it belongs to the new owner")
+    @Test("a second original that shows a transferred subscription's granted period belongs to the new owner")
     func secondOriginal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -21,7 +21,7 @@ public final class ScriptedVerifier: ReceiptVerifier {
 
     /// - Parameters:
     ///   - changes: the signal that the test's doubles share.
-    ///   - name: returns the test's name for a request; nil for the receipt or the transaction id itself.
+    ///   - name: returns the test's name for a request. If `name` is nil, the receipt or transaction id is the name.
     ///   - unscripted: returns the answer about a proof without a script, from the proof's name.
     public init(
         changes: ChangeSignal = ChangeSignal(), name: (@Sendable (VerificationRequest) -> String)? = nil,

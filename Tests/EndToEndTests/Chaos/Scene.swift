@@ -83,7 +83,7 @@ final class Scene: Sendable {
 
     func apple429() async throws {
         // This time is before the first 429, because a request under way may get the 429, and Apple's log has the time
-        // at which it came.
+        // at which the request came.
         limitedSince.value = Self.now
         try bed.startWorker()
         try bed.startWorker()

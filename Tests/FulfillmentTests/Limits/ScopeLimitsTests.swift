@@ -15,7 +15,7 @@ struct ScopeLimitsTests {
         return nil
     }
 
-    @Test("a request that already got its pass may still not start during a Retry-After or while the circuit is open")
+    @Test("a request that already got its pass must not start during a Retry-After or while the circuit is open")
     func confirmed() throws {
         var limits = ScopeLimits(perSecond: 0)
         let first = Self.pass(&limits, now: 0)

@@ -28,7 +28,7 @@ struct AppleBudgetConformance {
     }
 
     @Test(
-        "replicas' leases of the Apple budget follow without a gap; none is given once three seconds are leased ahead",
+        "replicas lease the Apple budget without gaps; no lease is given once three seconds are leased ahead",
         arguments: Implementation.allCases)
     func leases(implementation: Implementation) async throws {
         let (budget, other) = try await budgets(implementation)

@@ -104,7 +104,7 @@ struct ConsoleListConformance {
         }
     }
 
-    /// Returns the rows' ids, by which an operator finds the rows. They are in the column with the links.
+    /// Returns the rows' ids, by which an operator finds the rows. The ids are in the column with the links.
     private func ids(_ list: any ConsoleList, _ rows: [ListRow]) throws -> [String] {
         let column = try #require(list.columns.firstIndex { $0.isLink })
         return rows.map { $0.cells[column] }

@@ -105,7 +105,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "a worker that reschedules a hold adds one try; if its lease ends without a result, the hold is unchanged",
+        "a worker that reschedules a hold adds one try; a lease that ends without a result leaves the hold unchanged",
         arguments: Implementation.allCases)
     func noVerdict(implementation: Implementation) async throws {
         try await with(implementation) { subject in

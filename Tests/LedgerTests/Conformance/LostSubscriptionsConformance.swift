@@ -56,7 +56,7 @@ struct LostSubscriptionsConformance {
     }
 
     @Test(
-        "if a subscription's revision was lost, Apple's next answer is published once above it, even without a change",
+        "if a revision was lost, Apple's next answer is published once, above the lost revision, even without a change",
         arguments: Implementation.allCases)
     func toldAnew(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in
@@ -104,7 +104,7 @@ struct LostSubscriptionsConformance {
     }
 
     @Test(
-        "if a player submits a renewal before the check, it is published above the lost revision, and no check is due",
+        "if a renewal is submitted before the check, the state is published above the lost revision; no check is due",
         arguments: Implementation.allCases)
     func changed(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in

@@ -87,7 +87,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "if a refund request names a period's second transaction id, it finds the player of the period's grant or hold",
+        "if a refund request names a period's second id, its event names the player of the period's grant or hold",
         arguments: Implementation.allCases, [JudgedPurchase.Verdict.grant(payload: nil), .hold(.retiredProduct)])
     func otherID(implementation: Implementation, verdict: JudgedPurchase.Verdict) async throws {
         try await with(implementation) { subject in
@@ -166,7 +166,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "if no player submits a refund request's transaction before Apple's deadline, it ends as not in the ledger",
+        "if no player submits a refund request's transaction by the deadline, the request ends as not in the ledger",
         arguments: Implementation.allCases)
     func never(implementation: Implementation) async throws {
         try await with(implementation) { subject in

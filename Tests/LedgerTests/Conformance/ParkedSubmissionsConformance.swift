@@ -141,7 +141,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "a player at the limit of parked proofs can park only a proof that is parked already; others are not limited",
+        "a player at the limit of parked proofs can park only an already parked proof; other players are not limited",
         arguments: Implementation.allCases)
     func share(implementation: Implementation) async throws {
         try await with(implementation) { subject in

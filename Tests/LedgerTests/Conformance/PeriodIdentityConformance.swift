@@ -154,7 +154,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "if another player submits a granted period's second id with its token, it is held as ownership_disputed",
+        "if another player submits a granted period's second id and its token, the id is held as ownership_disputed",
         arguments: Implementation.allCases)
     func disputed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

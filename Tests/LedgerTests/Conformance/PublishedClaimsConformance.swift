@@ -123,7 +123,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "if a subscription shares a period whose published grant was lost, it belongs to the grant's player",
+        "a subscription that shares a period whose published grant was lost belongs to the grant's player",
         arguments: Implementation.allCases, [true, false])
     func sharedPeriods(implementation: Implementation, isShown: Bool) async throws {
         func judged(_ id: String, under original: String, charged: String) -> JudgedPurchase {

@@ -22,7 +22,7 @@ struct ShownRefundsConformance {
     }
 
     @Test(
-        "if a submission shows a full refund of an announced purchase, it is refused; a partial refund revokes units",
+        "an announced purchase is refused if a submission shows its full refund; a partial refund revokes units",
         arguments: Implementation.allCases)
     func shown(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

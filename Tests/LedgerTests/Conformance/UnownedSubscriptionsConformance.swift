@@ -7,7 +7,7 @@ import Testing
 /// Tests the facts that Apple gives about a subscription before the subscription has an owner.
 extension FollowedSubscriptionsConformance {
     @Test(
-        "if Apple gave renewal states before a subscription had an owner, the first revision has the newest one",
+        "if Apple gave renewal states before a subscription had an owner, the first revision has the newest state",
         arguments: Implementation.allCases)
     func renewalBeforeOwner(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -158,7 +158,8 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("the worker settles an announced purchase's hold by the notification, or with credentials by Apple's answer")
+    @Test(
+        "the worker settles an announced purchase's hold by the notification, or, with credentials, by Apple's answer")
     func announced() async throws {
         try await with { bench, holds in
             let terms = AnnouncedTerms(source: .notification, isRenewal: false)

@@ -106,7 +106,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("the worker asks Apple about plausible refused receipts only, and about no more a minute than the limit")
+    @Test("the worker asks Apple only about plausible refused receipts, and about no more per minute than the limit")
     func sampled() async throws {
         try await with(perMinute: 1) { bench in
             let jws = Submission(

@@ -17,7 +17,7 @@ extension ParkingTests {
         #expect(slots.beginRetrying(bytes: 1))
     }
 
-    @Test("the worker parks a submission at its third failure if it and those behind it fill over half the window")
+    @Test("at its third failure, a submission is parked if it and the submissions behind it fill over half the window")
     func behindOthers() async throws {
         try await with(ParkingBench(maximumInFlight: 10, parkAfterSeconds: 30)) { bench in
             let item = bench.item(ParkingBench.submission("a"))

@@ -125,7 +125,7 @@ struct CrashIsolationTests {
     }
 
     @Test(
-        "if the isolated partition has no record, isolation ends at once at the log's end, and otherwise after 10 s",
+        "if no record comes from the isolated partition, isolation ends after 10 s, or immediately at the log's end",
         arguments: [true, false])
     func idle(isAtEnd: Bool) {
         var isolation = isolating()

@@ -40,7 +40,7 @@ struct TrafficWatchTests {
         try #require(SubmissionDecoder().decode(record.value, signatureHeaders: []).submission)
     }
 
-    @Test("the worker logs five local refusals as one line with an example, and five dead letters as a second line")
+    @Test("after five local refusals and five dead letters, the log has one line for each kind, about the first")
     func refusals() throws {
         let watch = watch()
         for offset in 0..<5 as Range<Int64> {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Subscription checks that Apple answers incompletely or too late")
+@Suite("A subscription's check that gets no history from Apple, or takes too long")
 struct SubscriptionChecksTests {
     private static let day: Int64 = 86_400_000
     private static let now = WallClock.now

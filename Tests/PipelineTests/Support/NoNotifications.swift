@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Pipeline
 
-/// Topics of notifications, accounts and consumption reports without records. They are on their own cluster. So the
+/// Topics without records, for notifications, accounts and consumption reports. They are on their own cluster. So the
 /// errors that a test injects into the submissions' cluster reach only the submissions' consumer.
 enum NoNotifications {
     private static let topic = "app-store-notifications"
@@ -21,7 +21,7 @@ enum NoNotifications {
             topic: topic, consumerProperties: try consumer(), parser: ScriptedNotifications(), notices: notices)
     }
 
-    /// Makes a topic of accounts without records.
+    /// Makes a source of accounts whose topic has no records.
     static func accounts(_ accounts: any PlayerAccounts) throws -> PlayerAccountSource {
         PlayerAccountSource(topic: accountsTopic, consumerProperties: try consumer(), accounts: accounts)
     }
