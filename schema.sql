@@ -158,6 +158,7 @@ COMMENT ON FUNCTION accounts_of_players IS 'Returns the Apple accounts that boug
 CREATE TABLE IF NOT EXISTS holds (
     transaction_id text COLLATE "C" NOT NULL, original_transaction_id text COLLATE "C" NOT NULL,
     player_id text COLLATE "C" NOT NULL, bundle_id text COLLATE "C" NOT NULL, product_id text COLLATE "C" NOT NULL,
+    -- reason is a code of the Swift type Reason.
     reason text COLLATE "C" NOT NULL, submission_key uuid NOT NULL, submission_id text COLLATE "C" NOT NULL,
     environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
     quantity integer NOT NULL CHECK (quantity >= 1),
@@ -176,6 +177,8 @@ CREATE TABLE IF NOT EXISTS holds (
     released_at timestamptz,
     -- Null if only an operator or a new catalog causes a try, or if the hold killed its workers.
     due_at timestamptz, tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0), leased_until timestamptz,
+    -- What an operator should know about the last try, in words. Null if there is nothing to say. An operator's release
+    -- clears the note.
     note text COLLATE "C",
     -- The risk signals of the held event, for the event that ends the hold.
     risk text[] COLLATE "C" NOT NULL DEFAULT '{}',
@@ -249,6 +252,7 @@ CREATE TABLE IF NOT EXISTS hold_decisions (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     transaction_id text COLLATE "C" NOT NULL,
     player_id text COLLATE "C" NOT NULL, bundle_id text COLLATE "C" NOT NULL, product_id text COLLATE "C" NOT NULL,
+    -- reason is the hold's, a code of the Swift type Reason.
     submission_id text COLLATE "C" NOT NULL, reason text COLLATE "C" NOT NULL,
     decision text COLLATE "C" NOT NULL CHECK (decision IN ('release', 'reject')),
     operator text COLLATE "C" NOT NULL, decided_at timestamptz NOT NULL DEFAULT now(), event_id uuid
@@ -612,17 +616,25 @@ CREATE TABLE IF NOT EXISTS parked (
     submission_key uuid NOT NULL, submission_id text COLLATE "C" NOT NULL,
     player_id text COLLATE "C" NOT NULL, bundle_id text COLLATE "C" NOT NULL,
     proof bytea NOT NULL CHECK (octet_length(proof) = 32),
+    -- reason is a code of the Swift type ParkingReason.
     reason text COLLATE "C" NOT NULL, sql_state text COLLATE "C", detail text COLLATE "C",
+    -- How many tries ended in trouble at Apple or were blocked by wrong settings, tries in memory included. Trouble
+    -- without a request to Apple does not count.
     failures integer NOT NULL DEFAULT 0 CHECK (failures >= 0),
     -- How often Apple gave each doubtful answer, by the answer's reason.
     doubts jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(doubts) = 'object'),
+    -- When the first try ended without a verdict, or when the submission was parked without a try. Null if PostgreSQL
+    -- refused the data of a submission that was not parked yet.
     first_failure_at timestamptz,
+    -- How many parkings lengthen the delay until the next try, as WaitingHistory counts them.
     parkings integer NOT NULL DEFAULT 0 CHECK (parkings >= 0), parked_at timestamptz NOT NULL DEFAULT now(),
     due_at timestamptz, leased_until timestamptz,
     -- The last tries at Apple, as JSON.
     tries text COLLATE "C",
     takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0), is_alone boolean NOT NULL DEFAULT false,
     deaths_alone integer NOT NULL DEFAULT 0 CHECK (deaths_alone >= 0),
+    -- False if receiptd found no signature that shows that Apple signed the proof for this app. The limits of unproven
+    -- proofs count only such rows.
     is_proven boolean NOT NULL DEFAULT true,
     -- The game server's order id, for searches. Null if there is none, or if a version before 12 wrote the row.
     order_id text COLLATE "C"
@@ -694,6 +706,7 @@ CREATE TABLE IF NOT EXISTS refunds (
     original_transaction_id text COLLATE "C" NOT NULL, product_id text COLLATE "C" NOT NULL,
     -- Apple's time of the refund; null if Apple reversed it.
     revoked_at timestamptz,
+    -- A code of the Swift type Reason; null if Apple reversed the refund.
     reason text COLLATE "C" CHECK (reason IN ('refund', 'revoke')),
     -- Thousandths of a percent; null if Apple did not report it.
     refunded_milli_percent integer,
@@ -770,11 +783,15 @@ CREATE TABLE IF NOT EXISTS announced_purchases (
     evidence bytea,
     state text COLLATE "C" NOT NULL
         CHECK (state IN ('waiting', 'claimed', 'granted', 'held', 'refused', 'unclaimed', 'ignored')),
+    -- In the state unclaimed, reason is a code of the Swift type UnclaimedReason. In other states, reason is a code of
+    -- Reason, player_erased, or null.
     reason text COLLATE "C", player_id text COLLATE "C",
     catalog_version bigint NOT NULL DEFAULT 0,
     -- If awaits_submission, the time since which the purchase waits. Otherwise the time at which a worker must deliver
     -- it.
     due_at timestamptz, awaits_submission boolean NOT NULL DEFAULT false, leased_until timestamptz,
+    -- How many deliveries ended in a hold. The ids of held and rejected events contain the number of earlier holds, so
+    -- that each hold has events of its own.
     times_held integer NOT NULL DEFAULT 0 CHECK (times_held >= 0),
     decided_at timestamptz,
     takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0), is_alone boolean NOT NULL DEFAULT false,
@@ -975,6 +992,7 @@ CREATE TABLE IF NOT EXISTS finishes (
     created_at timestamptz NOT NULL DEFAULT now(),
     -- Two seconds after the grant, most events are acknowledged. Null when the row has a result.
     due_at timestamptz DEFAULT now() + interval '2 seconds', tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
+    -- result is a value of the Swift type FinishResult; null while a report is due.
     result text COLLATE "C", ended_on date,
     -- Each lease is longer than the one before it.
     takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
@@ -997,11 +1015,12 @@ CREATE TABLE IF NOT EXISTS refund_requests (
     environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
     kind text COLLATE "C"
         CHECK (kind IN ('consumable', 'non_consumable', 'non_renewing_subscription', 'auto_renewable_subscription')),
-    -- Apple's reason.
+    -- Apple's consumptionRequestReason; null if Apple names none. No Swift type lists the values.
     reason text COLLATE "C",
     signed_at timestamptz NOT NULL, answer_by timestamptz NOT NULL, taken_at timestamptz NOT NULL DEFAULT now(),
     -- Null when the request has a result.
     due_at timestamptz DEFAULT now(), tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
+    -- A value of the Swift type ConsumptionResult; null while the request is open.
     result text COLLATE "C",
     -- The answer that was sent to Apple.
     delivery_status text COLLATE "C", consumption_milli_percent integer, refund_preference text COLLATE "C",
@@ -1028,7 +1047,7 @@ CREATE TABLE IF NOT EXISTS undelivered (
         CHECK (kind IN ('consumable', 'non_consumable', 'non_renewing_subscription', 'auto_renewable_subscription')),
     -- The end of a subscription's period.
     expires_at timestamptz,
-    -- A reason of the contract, or `parked`.
+    -- A code of the Swift type Reason, or `parked`. UndeliveredPurchase.reasons lists the codes.
     reason text COLLATE "C" NOT NULL,
     decided_at timestamptz NOT NULL DEFAULT now()
 );
@@ -1136,6 +1155,8 @@ COMMENT ON TABLE incidents IS 'Incidents for alerts, which an operator must see 
 CREATE TABLE IF NOT EXISTS local_refusals (
     event_id uuid NOT NULL PRIMARY KEY,
     submission_id text COLLATE "C" NOT NULL, player_id text COLLATE "C" NOT NULL, bundle_id text COLLATE "C",
+    -- reason is a code of the Swift type Reason. For a dead letter whose sender is unknown, reason is a code of
+    -- DeadLetter.Reason.
     reason text COLLATE "C" NOT NULL, detail_code text COLLATE "C" NOT NULL, detail text COLLATE "C" NOT NULL,
     occurred_at timestamptz NOT NULL, kept_at timestamptz NOT NULL DEFAULT now()
 );

@@ -13,10 +13,14 @@ import Synchronization
 ///   `follow` reads these rows once or twice a second, and shuts the scopes.
 /// - **How long**: until the time in the header. A 429 without the header causes a hold of `defaultHoldSeconds`. If a
 ///   scope has two holds, the later end counts.
-/// - **Waiting requests**: a request leaves the queue after `patienceSeconds`, and `notSent` gives it the hold's end.
-///   While Apple as a whole is down, only leased work and proofs that are known to fail leave the queue.
+/// - **Waiting requests**: a request leaves the queue after `patienceSeconds` (10 s), and `notSent` gives it the hold's
+///   end. While Apple as a whole is down, only leased work and proofs that are known to fail leave the queue.
 /// - **The submission**: `ParkingPolicy` keeps the submission in memory or parks it. In both cases the next try comes
-///   after the time in the header. For finishes and refund requests, `RetryDelay.afterTry` waits for that time.
+///   after the time in the header.
+/// - **Other work**: for finishes and refund requests, `RetryDelay.afterTry` also waits for the time in the header. For
+///   checks of subscriptions, `SubscriptionQuestion.delay` waits for the time in the header and a random time more. For
+///   held purchases, `HeldPurchaseWorker.retrySeconds` ignores the header: only the shut scope holds an early request
+///   back.
 extension AppleLimits {
     /// The seconds of a hold after a 429 without `Retry-After`.
     static let defaultHoldSeconds = 1.0

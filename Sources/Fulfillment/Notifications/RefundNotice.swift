@@ -12,12 +12,13 @@ import NamesAndTimes
 /// - Other types make a notice if their transaction shows a refund. Apple's answers make a notice in the same way
 ///   (`init(shownBy:)`).
 ///
-/// `RefundWrite` locks the claims, then the grants, and calls `settle` for each notice. `RefundState` finds the refund
-/// in force; the order in which the notices arrive does not matter. `GrantRevocations` decides whether the revoked
-/// share changed, and computes the revoked units.
+/// The caller of `RefundWrite` in Ledger, for example `NoticeBatchWrite`, locks the claims. `RefundWrite` then locks
+/// the grants, and calls `settle` for each notice. `RefundState` finds the refund in force; the order in which the
+/// notices arrive does not matter. `GrantRevocations` decides whether the revoked share changed, and computes the
+/// revoked units.
 ///
 /// A changed share makes an event with the revoked units and the grant's next revision. An erased player gets no event.
-/// `RefundWrite` writes the refund, the grant and the event in the notification's SQL transaction.
+/// `RefundWrite` writes the refund, the grant and the event through `RefundRows`, in the caller's SQL transaction.
 public struct RefundNotice: Sendable, Equatable {
     public enum Change: Sendable, Equatable {
         /// Apple made a refund at `at`. The reason is `.refund` or `.revoke`.

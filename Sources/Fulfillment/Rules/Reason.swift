@@ -1,11 +1,12 @@
 /// The reason of a rejection, a hold or a revocation: the codes of docs/contract/reasons.md. `PurchaseRule.all` and
 /// `PendingDecision.settlement` show which reasons hold a purchase.
 ///
-/// A new reason needs a decision at each of the places below. The compiler reports three places:
+/// A new reason needs a decision at each of the places below. A place is in Fulfillment if its entry names no other
+/// module. SQL files without a path are in Ledger. The compiler reports three places:
 ///
 /// - `detail`: the sentence for people.
 /// - `TrafficClass.init`: the traffic class of a submission with the reason.
-/// - `PlayerWords.refused`: the sentence that support tells a player.
+/// - `PlayerWords.refused` (Console): the sentence that support tells a player.
 ///
 /// Tests and scripts report these places:
 ///
@@ -17,7 +18,8 @@
 /// Nothing reports these places. Add the reason to a place if the place's condition is true:
 ///
 /// - `AnnouncedTerms.waivedForRenewals`: the rule must not stop a renewal.
-/// - `UndeliveredPurchase.reasons`: the rule leaves a paying player without the purchase.
+/// - `UndeliveredPurchase.reasons`: the rule leaves a paying player without the purchase. If only some purchases
+///   with the reason count, add a condition to `PendingDecision.undelivered` and `HoldDecision.undelivered`.
 /// - insert_undelivered.sql: another player's row may replace a row with the reason.
 /// - lease_due_refund_requests.sql: the reason says that another transaction delivered the purchase.
 /// - `HoldDecision.reasonAgainstAnybody`: the reason keeps the purchase from every player.
@@ -28,11 +30,20 @@
 /// - `Screening.disputable`: Apple may accept a receipt that `Screening` refuses for the reason.
 /// - `JudgedPurchase.reasonOfRevoked`: a refunded purchase is rejected for the reason, and not for its refund.
 /// - `PendingDecision.bringsPeriod`: the reason shows that a subscription's period is over or refunded.
-/// - `InspectionSummary.isLocal`: a worker finds the reason without Apple.
-/// - `ScreenedSubmission.revocations`: if the reason rejects the whole submission, receiptd must not store the
-///   receipt's refunds.
-/// - `RuleTrace.steps`: the rule is checked at another place than `PurchaseRule.all` says.
-/// - `DecisionBatch`: a purchase with the reason claims nothing.
+/// - `InspectionSummary.isLocal` (Administration): a worker finds the reason without Apple.
+/// - `ProofAnswer.revocations(besides:)` in ScreenedSubmission.swift (Pipeline): if the reason rejects the whole
+///   submission, receiptd must not store the receipt's refunds.
+/// - `RuleTrace.steps` (BackOffice): the rule is checked at another place than `PurchaseRule.all` says.
+/// - `DecisionBatch` (Ledger): receiptd cannot read the purchase's id or product, so a batch locks no claim for the
+///   purchase. A rejected purchase claims nothing in any case.
+/// - `Settlement.isReplay` in Replays.swift: the reason says that another player owns the purchase.
+/// - `PipelineMetrics.published` (Pipeline): a sender can invent the app's name, or each hold for the reason is an
+///   incident.
+/// - `ReceiptdMetrics.declareKnownSeries` (Operations): an alert fires at the first hold for the reason.
+/// - `LedgerView.Hold.claims`, `LedgerView.enterHold`, `PendingDecision.period(of:)` in PeriodIdentity.swift,
+///   `PendingDecision.bringsPeriod`, `HoldWrite` (Ledger), free_claim.sql, find_known_receipts.sql, find_holds.sql, and
+///   in schema.sql the index `holds_claiming` and the function `refund_owner`: a hold for the reason claims nothing.
+///   Today only a hold for `.ownershipDisputed` claims nothing.
 /// - The table of holds in docs/runbooks.md: the rule holds purchases.
 ///
 /// A replica of an earlier release reads a new code of a hold as `.unknownProduct`.

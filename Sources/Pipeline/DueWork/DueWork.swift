@@ -9,9 +9,14 @@ import Operations
 /// row's next lease is longer, up to a limit. Only the leases of parked submissions and of notification histories keep
 /// their length.
 ///
-/// `ParkedSource` is an example. The SQL transaction that stores a verdict deletes the row. Without a verdict,
-/// `SubmissionWorker.putBack` sets the next due time. If a row was leased only because it has the proof of a due row,
-/// `putBack` only ends the lease. `ParkedSubmissions` declares these calls.
+/// `Pipeline.leasingLoops` in Pipeline+Leasing.swift lists the loops of all such tables. Announced purchases are no
+/// `DueWork`: their own loop, `AnnouncedLoop`, delivers a batch in one SQL transaction.
+///
+/// `ParkedSource` is an example. The SQL transaction that stores a verdict also deletes the row. If the worker rejects
+/// the submission locally, or finds a stored verdict, `ParkedSource.work` deletes the row by its lease. Without a
+/// verdict, `SubmissionWorker.putBack` sets the next due time and ends the lease. If a row was leased only because it
+/// has the proof of a due row, `putBack` only ends the lease. `ParkedSubmissions` declares `delete`, `reschedule` and
+/// `endLease`.
 ///
 /// Parked submissions and holds are `IsolatingWork`, for which `SuspectTurns` finds the row that kills its worker.
 /// Every function that may throw does so if PostgreSQL cannot be reached.

@@ -61,7 +61,8 @@ struct ParkedSource: IsolatingWork {
     func work(on parked: ParkedInHand) async throws {
         CrashPoint.passed(.submission(parked.leased.submission))
         try await worker.work(on: parked.item)
-        // Deletes the row if this or an earlier try decided the submission. If the submission was parked again, this
+        // Deletes the row after a local rejection, or if the worker found a stored verdict. If this try stored the
+        // verdict, the try's SQL transaction has already deleted the row. If the submission was parked again, this
         // lease is over, and the row stays.
         try await Suspected.waiting { try await parking.store.delete(parked.leased) }
     }
