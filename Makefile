@@ -35,7 +35,7 @@ package: ## a .deb and a tarball in dist, tried in a Debian without Swift
 bench: ## measure speed, processor time and memory
 	@scripts/bench.sh
 
-bench-parts: ## what our own HTTP client, JSON reader and base64 cost beside the libraries they take the place of
+bench-parts: ## compare the cost of our HTTP client, JSON reader and base64 with the cost of the libraries that they replace
 	@scripts/bench-parts.sh
 
 chaos: ## minutes of faults over a running load, judged from outside
@@ -44,7 +44,7 @@ chaos: ## minutes of faults over a running load, judged from outside
 chaos-faults: ## plant known bugs in the worker: the judge of make chaos must find each
 	@scripts/chaos.sh --planted
 
-histories: ## histories that are drawn, judged by the contract: COUNT=100 SEED=n WIDTH=40
+histories: ## play random histories and judge them by the contract: COUNT=100 SEED=n WIDTH=40
 	@scripts/histories.sh $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(WIDTH),--width $(WIDTH))
 
 fuzz: ## try the parsers with hostile bytes, a minute each

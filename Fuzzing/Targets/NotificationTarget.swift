@@ -2,8 +2,8 @@ import AppleProofs
 import Fulfillment
 
 extension FuzzTarget {
-    /// The body of an App Store Server Notification. An input with a line break is the header, payload and signature of
-    /// the JWS before their encoding, so that mutations reach the parser of the payload.
+    /// The body of an App Store Server Notification. An input with two line breaks is the header, payload and signature
+    /// of the JWS before their encoding, so that mutations reach the parser of the payload.
     static let notification = FuzzTarget(
         name: "notification",
         seeds: {

@@ -4,8 +4,8 @@ import Foundation
 import Fulfillment
 
 extension FuzzTarget {
-    /// A StoreKit 2 JWS. An input with a line break is the header, payload and signature before their encoding, so that
-    /// mutations reach the claims and the certificates.
+    /// A StoreKit 2 JWS. An input with two line breaks is the header, payload and signature before their encoding, so
+    /// that mutations reach the claims and the certificates.
     static let transaction = FuzzTarget(
         name: "transaction",
         seeds: {

@@ -67,7 +67,7 @@ public final class ConcurrencyGate: Sendable {
     /// Runs `body` with one permit. Returns nil if the task was cancelled or dismissed before it got a permit.
     /// - Parameters:
     ///   - since: the time at which the task's wait began, for `dismiss`.
-    ///   - mustWait: called if no permit is free.
+    ///   - mustWait: called if the request gets no permit at once.
     public func withPermit<Result>(
         _ kind: RequestKind = RequestKind(isFresh: true, isProven: true), since: Double = 0,
         mustWait: () -> Void = {}, _ body: () async -> Result

@@ -100,7 +100,8 @@ struct ControlAPI: Sendable {
         }
         let request = try decode(Request.self, body)
         if request.kind == .refuse, request.duration == nil {
-            return .problem(400, "refuse needs duration_ms, because /control refuses connections too for that time")
+            return .problem(
+                400, "refuse needs duration_ms, because the simulator then also refuses connections to /control")
         }
         let kind = request.kind
         let endpoint = request.endpoint

@@ -22,7 +22,7 @@ public struct SimulatedSigner: Sendable {
 
         public var description: String {
             switch self {
-            case .certificate(let file): "\(file) does not hold the certificates that it should"
+            case .certificate(let file): "\(file) lacks a certificate that the simulator needs"
             }
         }
     }

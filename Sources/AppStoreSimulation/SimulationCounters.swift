@@ -40,6 +40,7 @@ public struct SimulatedRequestRecord: Sendable, Hashable, Codable {
     public var endpoint: SimulatedEnvironment
     public var api: SimulatedEndpoint
     /// The transactions in the request's receipt. Empty during an outage, and for a receipt that was not recognised.
+    /// For the App Store Server API, the id in the request, also during an outage.
     public var transactionIDs: [String]
     /// The hash of the receipt in 16 hexadecimal digits, stable between runs.
     public var receiptHash: String

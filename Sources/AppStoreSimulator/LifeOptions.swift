@@ -68,7 +68,7 @@ struct DeliveryOptions: ParsableArguments {
     @Option(help: "The share of notifications, 0 to 1, to post twice.")
     var duplicated = 0.0
 
-    @Option(help: "The share of notifications, 0 to 1, to post after later ones.")
+    @Option(help: "The share of notifications, 0 to 1, to post late, so that newer ones overtake them.")
     var late = 0.0
 
     func validate() throws {

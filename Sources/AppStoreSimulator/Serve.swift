@@ -133,7 +133,7 @@ struct LatencyArgument: ExpressibleByArgument {
 
 /// The options for the keys that the simulated App Store accepts, and for the keys with which it signs.
 struct KeyOptions: ParsableArguments {
-    @Option(help: "A shared secret as bundle=secret; answer 21004 to a wrong password.")
+    @Option(help: "An app's shared secret, as bundle=secret. The simulator answers 21004 to any other password.")
     var sharedSecret: [String] = []
 
     @Option(

@@ -18,7 +18,7 @@ public struct AppleRoots: Sendable {
         public var description: String {
             switch self {
             case .notPEM: "not a PEM file of certificates"
-            case .noRoot: "no certificate in it is a root's"
+            case .noRoot: "it has no root certificate"
             case .unusable(let index):
                 "entry \(index) is not a certificate, or its key is not RSA of 2048 to 4096 bits, P-256 or P-384"
             }

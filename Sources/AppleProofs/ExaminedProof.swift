@@ -58,7 +58,9 @@ extension ProofReader {
         if bytes.first == BERTag.sequence, String(validating: bytes, as: UTF8.self) == nil {
             return examine(Submission.Proof.receipt(Base64.encode(bytes)))
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else { return unknown(.notAReceipt("it is no text")) }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            return unknown(.notAReceipt("it is not text"))
+        }
         if let json = try? JSONParser.parse(bytes).value, let payload = json["signedPayload"]?.string {
             return examine(jws: payload)
         }

@@ -52,7 +52,7 @@ extension ProofReader: NotificationParser {
         switch claim {
         case nil, .null?: return .none
         case let claim?:
-            guard let jws = claim.string else { return .unusable("it is no text") }
+            guard let jws = claim.string else { return .unusable("it is not text") }
             return switch read(jws) {
             case .proven(let value): .told(value)
             case .notProvable(let why): .notProvable(why)

@@ -97,7 +97,8 @@ extension Console {
                 "the console refused a form that its own page did not send",
                 [.operatorName: "\(session.user.name ?? "")"])
             return Self.message(
-                "This form was not sent by the console, so nothing was done. Open the page again and repeat it.",
+                "This form was not sent by the console, so nothing was done. Open the page again and send the form "
+                    + "again.",
                 .forbidden, title: "Refused",
                 session: session)
         }

@@ -52,7 +52,7 @@ struct Console: Sendable {
                 return ConsoleAnswer(
                     status: .unauthorized,
                     body: SignInPage(
-                        message: "You are no longer signed in, so nothing was done. Sign in and repeat it."
+                        message: "You are no longer signed in, so nothing was done. Sign in and make the change again."
                     ).html)
             }
             let wanted = ConsolePage.address(request.path, request.query.sorted { $0.key < $1.key }.map { ($0, $1) })

@@ -116,7 +116,9 @@ struct SeedRecord: Sendable {
         if let told = special["operator"] {
             guard SeedDecision(told) != nil else {
                 throw SeedCase.Fault(
-                    description: "\(caseName): an operator rejects, releases, revokes or reinstates a transaction")
+                    description: """
+                        \(caseName): `operator` must name reject, release, revoke or reinstate, with a transaction id
+                        """)
             }
             return nil
         }

@@ -18,7 +18,8 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     public struct Place: Sendable, Hashable {
         /// The partition, or -1 for an error of the topic as a whole.
         public let topicPartition: TopicPartition
-        /// The first offset of the unreadable batch. Negative if the error names no offset.
+        /// The offset of the error, such as the first offset of an unreadable batch. Negative if the error names no
+        /// offset.
         public let offset: Int64
 
         public init(topicPartition: TopicPartition, offset: Int64) {

@@ -60,7 +60,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
             start.upperBound < end.lowerBound, let milliseconds = Int(text[start.upperBound..<end.lowerBound]),
             milliseconds <= firstQuestionMilliseconds, !text.lowercased().contains("sasl_")
         else { return nil }
-        return "the broker closes the connection at the first question: does this port want a log-in "
+        return "the broker closes the connection at the first request: does this port want a log-in "
             + "(security.protocol=SASL_SSL or SASL_PLAINTEXT)?"
     }
 

@@ -60,8 +60,9 @@ public struct LedgerObserver: Sendable {
 /// The reason why the ledger runs an SQL transaction again.
 public enum LedgerTrouble: Sendable {
     case failed(PostgresError)
-    /// The batch found a grant of another system that has no claim, or the owner of a subscription for which the batch
-    /// had inserted no claim. The next try reads everything.
+    /// PostgreSQL has a grant or a hold that the batch's queries had not found, such as a grant of another system
+    /// without a claim. Or it has the owner of a subscription for which the batch had inserted no claim, or a claim was
+    /// deleted meanwhile. The next try reads everything.
     case unknownGrant
     /// The batch tried to insert an existing row. PostgreSQL logs that as an error.
     case conflict

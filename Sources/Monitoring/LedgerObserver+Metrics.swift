@@ -23,7 +23,10 @@ extension LedgerObserver {
                         [.sqlState: "\(error.sqlState ?? "none")", .error: "\(error.message)"])
                 case .unknownGrant:
                     logger.info(
-                        "a batch met a grant or owner that the worker had not looked up: the worker writes it again")
+                        """
+                        PostgreSQL has a grant, hold or owner that the worker had not looked up for this batch, or a \
+                        claim is gone: the worker writes the batch again
+                        """)
                 case .conflict: logger.info("a row of a batch exists already: the worker writes the batch again")
                 case .decidedBefore(let records):
                     logger.info(

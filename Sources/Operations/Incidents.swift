@@ -91,7 +91,8 @@ public final class Incidents: Sendable {
             let count = Int(counts.with(kind.rawValue).value)
             let minutes = max(0, Int(seconds / 60))
             return "\(words), last \(minutes) min ago, \(count) in 90 days: "
-                + "PostgreSQL's table incidents names the topics, and the runbook ReceiptdOffsetReset the remedy"
+                + "PostgreSQL's table incidents names the topics, and the runbook ReceiptdOffsetReset describes the "
+                + "remedy"
         }
     }
 

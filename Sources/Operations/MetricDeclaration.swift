@@ -55,7 +55,8 @@ extension MetricDeclaration {
     static let outboxPending = Self(
         "receiptd_outbox_pending", help: "Events of the fleet that are decided and not yet published.")
     static let consumerLag = Self(
-        "receiptd_consumer_lag", help: "Records of a partition from the first that the worker has not finished.",
+        "receiptd_consumer_lag",
+        help: "Records of the partition from the first record that the worker has not finished to the end.",
         labels: ["topic", "partition"])
     static let assignedPartitions = Self(
         "receiptd_assigned_partitions", help: "Partitions of the submissions topic that this replica reads.")
@@ -135,7 +136,8 @@ extension MetricDeclaration {
         "receiptd_subscription_checks_overdue",
         help: "Subscriptions about which the fleet should have asked Apple more than an hour ago.")
     static let finishes = Self(
-        "receiptd_finishes_total", help: "Deliveries to report to Apple, by result.",
+        "receiptd_finishes_total",
+        help: "Reports of deliveries to Apple, by result; retried counts each failed try.",
         labels: ["result"])
     static let consumptionAnswers = Self(
         "receiptd_consumption_answers_total", help: "Answers to Apple's questions about refunds, by result.",
@@ -169,7 +171,8 @@ extension MetricDeclaration {
     static let retries = Self(
         "receiptd_retries_total", help: "Tries of submissions and released holds that ended without a verdict.")
     static let recalled = Self(
-        "receiptd_recalled_total", help: "Submissions of which the ledger already had the record, or all purchases.")
+        "receiptd_recalled_total",
+        help: "Submissions whose record, or all of whose purchases, the ledger already had.")
     static let submissions = Self(
         "receiptd_submissions_total", help: "Submissions answered, by class of traffic.", labels: ["class"])
     static let replayingPlayers = Self(
@@ -180,7 +183,7 @@ extension MetricDeclaration {
         help: "Account tokens that more than five players sent: they identify nobody any more.")
     static let disputedTokens = Self(
         "receiptd_disputed_account_tokens_total",
-        help: "Purchases held because their account token was first another player's.")
+        help: "Purchases that are held because another player used their account token first.")
     static let riskSignals = Self(
         "receiptd_risk_signals_total", help: "Granted and held events that carry a risk signal, by signal.",
         labels: ["signal"])

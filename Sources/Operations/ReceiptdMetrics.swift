@@ -39,9 +39,9 @@ public struct ReceiptdMetrics: Sendable {
     public let credentialsDoubted: GaugeFamily
     public let misconfiguration: Misconfiguration
 
-    // The contract does not promise these metrics.
+    // The contract promises only some of the following metrics.
     public let foreignRoots: Gauge
-    /// Label: `part`, a ``FailingPart``. 1 while the part fails.
+    /// Label: `part`, a ``FailingPart``. 1 while the part fails, and until it has had no failure for ten seconds.
     public let failing: GaugeFamily
     public let httpConnectionsEvicted: Counter
     /// Label: `result`: right, wrong or refused.

@@ -30,7 +30,8 @@ public struct PipelineSettings: Sendable {
 
 /// The settings of the pipeline's requests to Apple.
 public struct AppleUse: Sendable {
-    /// The most requests to Apple in flight. Parked work may use a fifth of them.
+    /// The most requests to Apple in flight. At most a fifth as many rows are leased at a time, or half as many while
+    /// no first try is in memory.
     public var concurrency = 256
     /// The number of rejected receipts a minute for which the worker later sends a request to Apple; 0 for none.
     public var refusalChecksPerMinute = 0
@@ -72,8 +73,8 @@ enum PipelineLimits {
     static let namingRetrySeconds = 1.0
     /// The seconds between two attempts to store an accusation, or its withdrawal.
     static let accusingRetrySeconds = 0.5
-    /// The seconds for which a worker leases nothing beside a suspect. The suspect's lease has the same length. A death
-    /// of the process after the lease does not count against the suspect.
+    /// The seconds for which a worker leases nothing beside a suspect. After this time the worker stores no further
+    /// accusation against the suspect. An accusation that is already stored counts until the worker withdraws it.
     static let isolatedSeconds = 60.0
     /// The milliseconds that a poll waits while no record is in memory. A record ends the wait; a task's message does
     /// not.

@@ -51,8 +51,8 @@ public final class PostgresSession {
         }
     }
 
-    /// Runs statements in order, and ends at the first failure. If they begin a transaction, they are sent in one round
-    /// trip.
+    /// Runs statements in order, and ends at the first failure. If they begin a transaction, and the server has already
+    /// prepared all of them, they are sent in one round trip.
     public func execute(_ calls: [PostgresCall]) throws(PostgresError) -> [PostgresRows] {
         var rows = state == .deferred && !calls.isEmpty ? try begin(with: calls) : []
         for call in calls[rows.count...] { rows.append(try execute(call.statement, call.parameters)) }

@@ -94,6 +94,6 @@ struct MutationTests {
             0x30, DER.oid(1, 2, 840, 113549, 1, 7, 2) + DER.indefinite(0xA0, DER.indefinite(0x30, body)))
         #expect(reader.readReceipt(message) == .malformed("the receipt has no signer"))
         let nested = TestTransaction.url(Array(String(repeating: "[", count: 300_000).utf8))
-        #expect(reader.readSignedTransaction("\(nested).e30.AA") == .malformed("the header is no JSON object"))
+        #expect(reader.readSignedTransaction("\(nested).e30.AA") == .malformed("the header is not a JSON object"))
     }
 }

@@ -53,7 +53,7 @@ extension EndToEnd {
             #expect(line.hasPrefix("WARN    postgresql: schema \(known + 1), catalog "), "\(check)")
             #expect(
                 line.contains(
-                    "a newer release has migrated the database, and this one knows schema \(known)."), "\(check)")
+                    "a newer release has migrated the database, and this release knows schema \(known)."), "\(check)")
             let worker = try bed.startWorker()
             try await eventually("ready") { await worker.isReady() }
         }

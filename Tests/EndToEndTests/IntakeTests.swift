@@ -128,7 +128,8 @@ struct IntakeTests {
         arguments: [
             (
                 .timedOut,
-                "Apple tried in vain (TIMED_OUT): look at the address in App Store Connect, its TLS, and `receiptd intake`"
+                "Apple tried in vain (TIMED_OUT): look at the address in App Store Connect, the TLS certificate of "
+                    + "that address, and `receiptd intake`"
             ),
             (
                 .success,

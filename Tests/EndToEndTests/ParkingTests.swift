@@ -78,7 +78,7 @@ struct ParkingTests {
             #expect(worker.isRunning)
             #expect(bed.answers("p-poison").isEmpty)
             let listed = try await bed.parked("list", "--reason", "crashed")
-            #expect(listed.output.contains("p-poison") && listed.output.contains("died 3 times"))
+            #expect(listed.output.contains("p-poison") && listed.output.contains("3 workers died"))
             await bed.kill(worker)
             _ = try bed.startWorker()
             #expect(try await bed.parked("retry", "p-poison").code == 0)

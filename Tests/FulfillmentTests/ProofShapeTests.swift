@@ -148,7 +148,7 @@ struct ProofShapeTests {
         (.receipt("AAAA"), "not_a_receipt", "cannot be read as a receipt"),
         (
             .signedTransaction("eyJhbGciOiJFUzI1NiJ9.e30"), "jws_parts",
-            "begins as a JWS and does not have its three parts: send jwsRepresentation whole"
+            "begins like a JWS, but does not have the three parts of a JWS: send jwsRepresentation whole"
         ),
         (.signedTransaction("a.b.c"), "not_a_jws", "cannot be read as a signed transaction"),
     ]

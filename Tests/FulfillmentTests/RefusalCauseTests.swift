@@ -28,14 +28,15 @@ struct RefusalCauseTests {
     func tokens() {
         #expect(
             Cause.tokenMissing.sentence
-                == "The submission has no app_account_token and needs one (the nil UUID counts as none): send the purchase's."
-        )
+                == "The submission has no app_account_token and needs one (the nil UUID counts as none): send the "
+                + "purchase's appAccountToken.")
         #expect(
             Cause.tokenNotOnPurchase.sentence
-                == "The purchase has no appAccountToken: only a signed proof of it can show who bought it.")
+                == "The purchase has no appAccountToken: only a signed proof of the purchase can show who bought it.")
         #expect(
             Cause.tokenDiffers.sentence
-                == "The submission's app_account_token is not the purchase's: it was bought for another game account.")
+                == "The submission's app_account_token is not the purchase's: the purchase was made for another game "
+                + "account.")
         #expect(
             Cause.tokenOfOtherPlayer.sentence == "The purchase's account token belongs to another player of the game.")
     }

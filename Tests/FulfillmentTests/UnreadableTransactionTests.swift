@@ -219,7 +219,9 @@ struct UnreadableTransactionTests {
         var view = LedgerView()
         let event = try #require(Sample.decision(verdict).settle(in: &view).events.first)
         #expect(event.kind == .rejected && event.reason == .malformedReceipt)
-        #expect(event.member("detail")?.string?.hasSuffix("cannot be read here: `transaction_id`.") == true)
+        #expect(
+            event.member("detail")?.string?.hasSuffix("cannot read the fields that identify it: `transaction_id`.")
+                == true)
         #expect(view.claims.isEmpty)
     }
 
@@ -233,7 +235,9 @@ struct UnreadableTransactionTests {
         var view = LedgerView()
         let event = try #require(Sample.decision(verdict).settle(in: &view).answer)
         #expect(event.kind == .held && event.reason == .unreadableTransaction)
-        #expect(event.member("detail")?.string?.hasSuffix("cannot be read here: `quantity`, `type`.") == true)
+        #expect(
+            event.member("detail")?.string?.hasSuffix(
+                "cannot read these fields, which decide about it: `quantity`, `type`.") == true)
     }
 
     @Test("receiptd keeps no answer with unreadable fields as evidence")

@@ -91,7 +91,7 @@ struct HoldSuspectTests {
                     == SetAsidePurchase(transactionID: "1003", bundleID: Sample.bundle, source: .submission, deaths: 3))
             let left = try await HoldAdministration(pool: database.pool).list(HoldFilter(), limit: 10)
             #expect(left.map(\.transactionID) == ["1003"])
-            #expect(left.first?.note == "the process died 3 times while this one was tried in isolation")
+            #expect(left.first?.note == "3 workers died while they tried this hold in isolation")
             #expect(left.first?.releasedAt == nil)
         }
     }

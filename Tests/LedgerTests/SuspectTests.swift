@@ -86,7 +86,7 @@ struct SuspectTests {
                 ParkedFilter(reason: .crashed), limit: 10)
             #expect(listed.map(\.submissionID) == ["s-3"])
             #expect(listed.first?.dueAt == nil && listed.first?.isLeased == false)
-            #expect(listed.first?.detail == "the process died 4 times while this one was tried in isolation")
+            #expect(listed.first?.detail == "4 workers died while they tried this submission in isolation")
             #expect(try await database.number("SELECT takes + deaths_alone FROM parked WHERE source_offset = 4") == 0)
             // An operator's retry makes the submission due again, without the counted deaths.
             #expect(try await ParkedAdministration(pool: database.pool).retry(ParkedFilter(id: "s-3")) == 1)

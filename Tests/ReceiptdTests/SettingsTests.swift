@@ -73,10 +73,10 @@ struct SettingsTests {
         #expect(both.allSatisfy { $0.message.hasPrefix("is required: ") && $0.line == nil })
         #expect(
             both.map(\.message) == [
-                "is required: set KAFKA_BOOTSTRAP_SERVERS in the environment, or kafka: { bootstrapServers: … } in "
+                "is required: set KAFKA_BOOTSTRAP_SERVERS in the environment; or kafka: { bootstrapServers: … } in "
                     + "the file of --config",
-                "is required: set DATABASE_URL, or DATABASE_URL_FILE to the path of a file with the value, in the "
-                    + "environment, or database: { url: … } in the file of --config",
+                "is required: set DATABASE_URL in the environment; or DATABASE_URL_FILE in the environment, to the "
+                    + "path of a file with the value; or database: { url: … } in the file of --config",
             ])
     }
 
@@ -232,7 +232,7 @@ struct SettingsTests {
         #expect(Set(settings.apple.roots.fingerprints).isDisjoint(with: AppleRoots.builtIn.fingerprints))
         #expect(try Settings.Reader(environment: [:]).read(requiring: []).apple.roots.fingerprints.count == 3)
         let faults = settingsFaults(["APPLE_ROOT_CERTIFICATES_FILE": signing.appendingPathComponent("leaf.pem").path])
-        #expect(faults.map(\.message) == ["the file cannot be used: no certificate in it is a root's"])
+        #expect(faults.map(\.message) == ["the file cannot be used: it has no root certificate"])
     }
 
     static let good: [(String, [String])] = [

@@ -31,8 +31,8 @@ package enum DatabaseCheck {
         }
         return CheckFinding(
             """
-            schema \(found), catalog \(catalog): a newer release has migrated the database, and this one knows schema \
-            \(Schema.currentVersion). This release keeps working during the upgrade
+            schema \(found), catalog \(catalog): a newer release has migrated the database, and this release knows \
+            schema \(Schema.currentVersion). It keeps working during the upgrade
             """, isWarning: true)
     }
 

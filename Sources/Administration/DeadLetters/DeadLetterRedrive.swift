@@ -63,7 +63,10 @@ package struct DeadLetterRedrive {
             }
             if stillDead > 0 {
                 parts.append(
-                    "\(stillDead) would be dead letters again and stay where they are, one of them: \(example)")
+                    """
+                    \(stillDead) would become dead letters again, so they stay on the dead-letter topic (the fault of \
+                    one: \(example))
+                    """)
             }
             if cut > 0 {
                 parts.append("\(cut) cannot be published again: the topic has only their beginning, ask their senders")

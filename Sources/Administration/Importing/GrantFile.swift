@@ -85,8 +85,8 @@ package struct GrantFile {
 
     private func row(jsonLine bytes: [UInt8]) -> Row {
         let value: JSONValue
-        do { value = try JSONParser.parse(bytes).value } catch { return .fault("no JSON: \(error.message)") }
-        guard case .object(let members) = value else { return .fault("no JSON object") }
+        do { value = try JSONParser.parse(bytes).value } catch { return .fault("not JSON: \(error.message)") }
+        guard case .object(let members) = value else { return .fault("not a JSON object") }
         var values: [String: String] = [:]
         var seen: Set<String> = []
         for member in members where GrantFields.columns.contains(member.name) {

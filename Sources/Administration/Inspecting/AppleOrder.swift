@@ -24,7 +24,7 @@ package struct AppleOrder: Sendable {
         let asked = apps.sorted { $0.bundleID.text < $1.bundleID.text }.filter { $0.serverAPI != nil }
         guard !asked.isEmpty else {
             throw CommandFailure(
-                "no app of the catalog has server_api, which an order's search needs",
+                "no app of the catalog has server_api, which the search for an order needs",
                 code: CommandFailure.wrongSettings)
         }
         let client = try ServerAPIClient(

@@ -94,7 +94,7 @@ package struct InspectionSummary {
             told.isEmpty ? "inspect did not search Kafka" : "searched in Kafka: \(told.joined(separator: ", "))"
         guard let fault = kafka.fault else { return looked }
         return "\(looked); \(fault): more submissions may wait in Kafka, "
-            + "or a worker may have refused them without asking Apple"
+            + "and a worker may have refused others without asking Apple"
     }
 
     /// Kafka's findings as sections of the JSON document. They come after PostgreSQL's sections.

@@ -40,8 +40,8 @@ package struct KafkaFindings: Sendable {
         var topic: String
         var partitions: Int
         var records: Int
-        /// True if the search read the whole topic. For the outcomes topic it is also true if the newest events had a
-        /// match.
+        /// On the submissions topic: true if the search read all records from the committed offsets on. On the outcomes
+        /// topic: true if the search read all events of its partitions, or found a match among the newest events.
         var isComplete: Bool
     }
 

@@ -19,8 +19,9 @@ package struct SubscriptionCheckNow {
         self.pool = pool
     }
 
-    /// Checks the subscription, and returns the number of events. Throws a `CommandFailure` if Apple could not be
-    /// asked. Throws a `PostgresError`.
+    /// Checks the subscription, and returns the number of events. Throws a `CommandFailure` if receiptd does not know
+    /// the subscription or its app, if it cannot ask Apple, or if Apple gives no usable answer. Throws a
+    /// `PostgresError`.
     package func run(_ original: StoreTransactionID) async throws -> Int {
         let store = PostgresSubscriptions(pool: pool)
         guard let leased = try await store.lease(original) else {

@@ -65,8 +65,8 @@ extension SimulatedStore {
 
     /// - Parameters:
     ///   - original: the original transaction; nil if the purchase is its own original.
-    ///   - renewedAt: the end of the previous period if the App Store renews the subscription; nil if the customer
-    ///     buys.
+    ///   - renewedAt: the start of the new period if the App Store renews the subscription: the end of the previous
+    ///     period, or now after a gap. Nil if the customer buys.
     func makeTransaction(
         _ product: SimulatedProduct, number: Int64, _ buyer: (account: SimulatedAccount, terms: SimulatedTerms),
         after: (original: StoreTransaction?, renewedAt: Int64?)

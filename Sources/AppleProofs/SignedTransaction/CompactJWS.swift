@@ -12,8 +12,8 @@ struct CompactJWS {
     enum Fault: String, Error {
         case segments = "not three segments"
         case encoding = "a segment is not base64url"
-        case header = "the header is no JSON object"
-        case payload = "the payload is no JSON object"
+        case header = "the header is not a JSON object"
+        case payload = "the payload is not a JSON object"
     }
 
     /// Accepts an empty signature, so that a sender of `alg: none` learns that the JWS is forged, not that the text is

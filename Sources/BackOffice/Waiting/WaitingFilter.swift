@@ -53,7 +53,7 @@ public struct WaitingFilter<Reason: WaitingReason>: Sendable, Equatable {
                 bundleID: bundleID, reason: reason?.rawValue,
                 [
                     playerID.map { _ in "one player's" }, productID.map { "product \($0)" },
-                    until.map { "since before \($0.rfc3339)" },
+                    until.map { "waiting since before \($0.rfc3339)" },
                 ])
     }
 

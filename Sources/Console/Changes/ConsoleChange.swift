@@ -37,12 +37,18 @@ enum ConsoleChange: String, Sendable, CaseIterable {
     var consequence: String {
         switch self {
         case .release:
-            "A worker waives this reason, asks Apple again and applies all other rules. If they allow it, the player gets the purchase."
+            """
+            The release waives this reason. A worker asks Apple again and applies all other rules. If no rule stops \
+            the purchase, the player gets it.
+            """
         case .rejectHeld, .rejectParked:
-            "The player gets nothing. The game gets receipt.rejected with the reason refused_by_operator for each."
+            "The player gets nothing. For each, the game gets receipt.rejected with the reason refused_by_operator."
         case .retry: "A worker tries each submission within seconds."
         case .retryUnclaimed:
-            "A worker tries each purchase within seconds, also one that crashed a worker. Any may stay unclaimed."
+            """
+            A worker tries each purchase within seconds, also one that crashed a worker. Each purchase may stay \
+            unclaimed.
+            """
         case .revoke:
             "The game gets receipt.revoked with the reason revoked_by_operator, and takes the purchase from the player."
         case .reinstate: "The game gets receipt.reinstated and gives the purchase back, unless Apple has refunded it."

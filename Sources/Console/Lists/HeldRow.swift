@@ -10,8 +10,8 @@ struct HeldRow {
         (self.transactionID, self.playerID) = (transactionID, playerID)
     }
 
-    /// Returns nil if the text does not begin with a transaction id. The player id follows after a blank. The player id
-    /// may contain further blanks; a transaction id contains none.
+    /// Reads a transaction id, or a transaction id, a blank and a player id. The player id may contain further blanks;
+    /// a transaction id contains none. Returns nil if the transaction id is not sound, or if the player id is empty.
     init?(_ id: String) {
         let parts = id.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let transaction = parts.first, TransactionIDText.isSound(transaction) else { return nil }

@@ -9,7 +9,10 @@ struct ParkedList: ConsoleList {
     let title = "Parked"
     let emptiness = "No submission is parked."
     let explanation =
-        "These submissions wait in PostgreSQL for their next try. An operator has to retry those without one."
+        """
+        These submissions wait in PostgreSQL for their next try. If a submission has no next try, an operator has to \
+        retry or reject it.
+        """
     let reasonLabel = "Reason"
     let reasons = ParkingReason.allCases.map(\.rawValue).sorted()
     let parts: Set<ListPart> = [.player]

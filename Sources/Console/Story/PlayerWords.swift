@@ -2,16 +2,16 @@ import Fulfillment
 
 /// The sentences that support can send a player. No sentence promises a purchase that a rule or Apple may still refuse.
 enum PlayerWords {
-    static let granted = "You have the purchase. Restart the game if it does not show it."
+    static let granted = "You have the purchase. Restart the game if the game does not show it."
     static let held = "Your payment has arrived, and we are checking the purchase. Do not buy it again."
     static let waitsForApple = "We are waiting for Apple's answer about your purchase. Do not buy it again."
     static let waitsForUs = "We have to mend a fault on our side first. Do not buy it again."
     static let unclaimed =
-        "Open the game once more, with the game account that bought it: the game then sends the purchase."
+        "Open the game once more, with the game account that made the purchase: the game then sends it."
     static let refunded = "Apple has refunded the purchase, so the game took it back. Ask Apple about the refund."
     static let paymentFailed = "Apple could not charge you. Update the payment method in your Apple account."
     static let notFound =
-        "We cannot find it yet. Send us your player id and the date of the purchase, from Apple's receipt."
+        "We cannot find your purchase yet. Send us your player id and the date of the purchase, from Apple's receipt."
 
     private static let sendAgain = "We could not read your purchase. Update the game, and open it once more."
     private static let otherAccount =

@@ -4,7 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import OperationsHTTP
 
-/// The standings that an inspection found: first the waiting ones, then the granted ones, then the refused ones.
+/// The standings that an inspection found: first those that wait, then the subscriptions, the grants and the refusals.
 struct Standings {
     let inspection: Inspection
 
@@ -205,7 +205,7 @@ struct Standings {
             let listed = (row.value["transactions"]?.array ?? []).compactMap { $0["transaction_id"]?.string }
             let of =
                 listed.isEmpty
-                ? "" : " It holds transaction \(listed.prefix(10).map(InspectionRow.link).joined(separator: ", "))."
+                ? "" : " It contains transaction \(listed.prefix(10).map(InspectionRow.link).joined(separator: ", "))."
             return Standing(
                 row: row, state: "refused: \(reason)", tone: reason == Reason.alreadyGranted.rawValue ? .plain : .bad,
                 sentence:

@@ -26,7 +26,8 @@ extension ParkingReason {
         case .blockedNoServerAPI:
             "The app has no key for the App Store Server API, which alone can answer. An operator has to set the key."
         case .blockedServerAPI:
-            "The app's key for the App Store Server API is missing, or Apple refuses it. An operator has to correct it."
+            "The app's key for the App Store Server API is missing, or Apple refuses it. An operator has to correct "
+                + "the key."
         case .playerShare: "The player sent many submissions at once. receiptd takes them one after the other."
         case .databaseRefused: "PostgreSQL refuses the submission. This is a defect of receiptd: tell an operator."
         case .crashed: "The submission crashed workers. This is a defect of receiptd: tell an operator."

@@ -86,8 +86,9 @@ public struct AnnouncedPurchase: Sendable, Equatable {
 
 extension GenuineReceipt {
     /// Returns the evidence of an announced purchase, with the refund in `shown` added. Returns nil if `shown` is about
-    /// another purchase or shows no refund, or if its refund is older than the announcement or than a refund in the
-    /// evidence. Apple announced the purchase as paid, so it had already reversed any earlier refund.
+    /// another purchase or shows no refund. Also returns nil if its refund is not newer than the announcement, or not
+    /// newer than a refund in the evidence. Apple announced the purchase as paid, so it had already reversed any
+    /// earlier refund.
     /// - Parameter announcedAt: the time at which Apple signed the announcement.
     public func refunded(by shown: NotifiedTransaction, since announcedAt: Timestamp) -> GenuineReceipt? {
         guard var purchase = purchases.first, let refund = shown.purchase.refunded,

@@ -14,11 +14,12 @@ public protocol HeldPurchases: Sendable {
     /// they tried it in isolation. Call this function while no other hold is leased.
     func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase>
 
-    /// Withdraws the accusation against the isolated hold, because the work on the hold is about to wait.
+    /// Stores that a death of the worker does not count against the isolated hold, because the work on the hold is
+    /// about to wait.
     func clearSuspicion(of hold: LeasedHold) async throws
 
-    /// Stores the accusation against the isolated hold again, because the work goes on. If the lease is over, nothing
-    /// happens.
+    /// Stores again that a death of the worker counts against the isolated hold, because the work goes on. If the lease
+    /// is over, nothing happens.
     func accuse(_ hold: LeasedHold) async throws
 
     /// Keeps each purchase held for the reason that a worker found under version `catalogVersion` of the catalog. Skips

@@ -182,8 +182,8 @@ extension PendingDecision {
         return owner
     }
 
-    /// Returns the facts about a purchase's token; nil if the ledger has none. Counts this player as a sender of the
-    /// token, and returns nil if the token is then a constant.
+    /// Returns the facts about a purchase's token; nil if the ledger has none. If the submission has the purchase's
+    /// token, counts this player as a sender too. Returns nil if the token is then a constant.
     private func learntFacts(of purchase: StorePurchase, in view: LedgerView) -> AccountTokenFacts? {
         guard tokenUse != .none, let token = mentionedToken(of: purchase), let facts = view.tokens[key(of: token)]
         else { return nil }

@@ -17,7 +17,8 @@ public enum PeriodIdentity {
     /// `webOrderLineItemId`, the id is made from the product, the times and the original transaction. If the
     /// subscription continues an earlier subscription, the earlier original transaction counts.
     /// - Parameter kind: the catalog's kind, which counts if Apple signed no type.
-    /// - Returns: nil unless the purchase is a period of an auto-renewable subscription.
+    /// - Returns: nil if the purchase is no period of an auto-renewable subscription, or if Apple gives neither a
+    ///   `webOrderLineItemId` nor the period's end.
     static func claim(
         of purchase: StorePurchase, kind: ProductKind?, in app: StoreApp
     ) -> StoreTransactionID? {

@@ -147,7 +147,8 @@ extension PendingDecision {
                 outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
             case .repeatedPeriod:
                 settlement.repeated.insert(judged[index].purchase.transactionID)
-                // The purchase's subscription continues that of the granted period, so the player owns both.
+                // The granted transaction is of the same subscription, or one of the two subscriptions continues the
+                // other. So the player owns the purchase's subscription too.
                 view.enterClaim(of: judged[index], decision: self)
                 outcome = (.alreadyGranted, .alreadyGranted)
             }

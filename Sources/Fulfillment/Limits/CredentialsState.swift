@@ -102,8 +102,7 @@ public struct CredentialsState: Sendable {
         if !areWrong, refusals.note(player: player, receipt: receipt, needed: needed, now: now) { holdBack(now: now) }
     }
 
-    /// Counts a 401, with which Apple refuses the credentials without looking at the request's content. No player can
-    /// cause a 401.
+    /// Counts a 401 that no player's id can have caused. With a 401 Apple refuses the credentials.
     public mutating func refusedForCertain(now: Double) {
         proven = ProvenRefusal(at: now, receipt: nil, wasForAnyReceipt: false)
         certainRefusals += 1

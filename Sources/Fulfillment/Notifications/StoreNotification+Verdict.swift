@@ -132,7 +132,7 @@ extension StoreNotification {
         // Every notification of Production has Apple's number of the app. No notification of the sandbox has it.
         if environment == .production, let ours = bundleID.flatMap({ catalog.apps[$0]?.appAppleID }), appAppleID != ours
         {
-            return appAppleID == nil ? "it has no appAppleId" : "the Apple id is another app's"
+            return appAppleID == nil ? "it has no appAppleId" : "its appAppleId belongs to another app"
         }
         return nil
     }

@@ -31,6 +31,6 @@ public struct UnreadRefund: Sendable, Equatable {
     public var deadLetter: DeadLetter {
         DeadLetter(
             reason: .malformedMessage,
-            detail: "its transaction: its \(StorePurchase.refundedPart) cannot be read; the grant stands as it is")
+            detail: "the transaction's \(StorePurchase.refundedPart) cannot be read; the grant does not change")
     }
 }

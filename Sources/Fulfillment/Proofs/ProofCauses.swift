@@ -17,7 +17,8 @@ extension Cause {
     static let envelopeMismatch = Cause(
         code: "envelope_mismatch",
         sentence:
-            "The TransactionID of Unity's envelope is none of the proof's transactions: send both of one purchase.")
+            "The TransactionID of Unity's envelope is none of the proof's transactions: send the TransactionID and the "
+            + "proof of the same purchase.")
     static let jsonText = Cause(
         code: "json_text",
         sentence: "The proof is JSON: send the receipt or the JWS itself, or Unity's envelope with its Payload.")
@@ -38,7 +39,8 @@ extension Cause {
         code: "base64_twice", sentence: "The proof is base64 of base64: encode the receipt's bytes once.")
     static let jwsParts = Cause(
         code: "jws_parts",
-        sentence: "The proof begins as a JWS and does not have its three parts: send jwsRepresentation whole.")
+        sentence:
+            "The proof begins like a JWS, but does not have the three parts of a JWS: send jwsRepresentation whole.")
     public static let notATransaction = Cause(
         code: "jws_not_a_transaction",
         sentence: "Apple signed this JWS, but it is no transaction: send the transaction's jwsRepresentation.")
@@ -115,13 +117,16 @@ extension Cause {
     static let tokenMissing = Cause(
         code: "token_missing",
         sentence:
-            "The submission has no app_account_token and needs one (the nil UUID counts as none): send the purchase's.")
+            "The submission has no app_account_token and needs one (the nil UUID counts as none): send the purchase's "
+            + "appAccountToken.")
     static let tokenNotOnPurchase = Cause(
         code: "token_not_on_purchase",
-        sentence: "The purchase has no appAccountToken: only a signed proof of it can show who bought it.")
+        sentence:
+            "The purchase has no appAccountToken: only a signed proof of the purchase can show who bought it.")
     static let tokenDiffers = Cause(
         code: "token_differs",
-        sentence: "The submission's app_account_token is not the purchase's: it was bought for another game account.")
+        sentence: "The submission's app_account_token is not the purchase's: the purchase was made for another game "
+            + "account.")
     static let tokenOfOtherPlayer = Cause(
         code: "token_of_other_player", sentence: "The purchase's account token belongs to another player of the game.")
 }

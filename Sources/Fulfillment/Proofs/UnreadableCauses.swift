@@ -6,14 +6,16 @@ extension Cause {
     public static func namelessPurchase(_ fields: [String]) -> Cause {
         Cause(
             code: namelessCode,
-            sentence: "Apple tells of a purchase, and what names it cannot be read here: \(named(fields)).")
+            sentence:
+                "Apple reports a purchase, but receiptd cannot read the fields that identify it: \(named(fields)).")
     }
 
     /// - Parameter fields: Apple's names of the facts that cannot be read.
     static func unreadableFact(_ fields: [String]) -> Cause {
         Cause(
             code: "unreadable_fact",
-            sentence: "Apple signed the purchase, and what decides about it cannot be read here: \(named(fields)).")
+            sentence: "Apple signed the purchase, but receiptd cannot read these fields, which decide about it: "
+                + "\(named(fields)).")
     }
 
     public var isOfNamelessPurchase: Bool { code == Self.namelessCode }

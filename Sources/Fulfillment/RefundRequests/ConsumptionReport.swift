@@ -69,11 +69,11 @@ public struct ConsumptionReportDecoder: Sendable {
             return .deadLetter(DeadLetter(reason: .tooLarge, detail: detail))
         }
         guard let json = try? JSONParser.parse(value).value, case .object(let members) = json else {
-            return Self.malformed("the value is no JSON object")
+            return Self.malformed("the value is not a JSON object")
         }
         // A record of another topic must not count as a report, even if its signature is valid.
         guard members.allSatisfy({ Self.members.contains($0.name) }), Set(members.map(\.name)).count == members.count
-        else { return Self.malformed("it has a member that does not belong in this topic, or one twice") }
+        else { return Self.malformed("it has a member that does not belong in this topic, or has a member twice") }
         do throws(Fault) { return .report(try Self.report(json)) } catch { return Self.malformed(error.detail) }
     }
 

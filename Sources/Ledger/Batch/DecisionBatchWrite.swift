@@ -11,14 +11,14 @@ struct DecisionBatchWrite: Sendable {
     enum LookUp: Sendable {
         /// Reads grants only under claims that already existed, because every grant has a claim.
         case underOldClaims
-        /// Reads everything, and inserts a claim for each purchase. Used after a batch that found a grant without a
-        /// claim, or the owner of a subscription for which it had inserted no claim.
+        /// Reads everything, and inserts a claim for each purchase. Used after `Undone.unknownGrant`.
         case everything
     }
 
     /// The reason why the transaction was rolled back although no statement failed.
     enum Undone: Error {
-        /// The batch found a grant without a claim, or the owner of a subscription for which it had inserted no claim.
+        /// PostgreSQL has a grant or a hold that the batch's queries had not found, or the owner of a subscription for
+        /// which the batch had inserted no claim. Or a claim was deleted before the batch had locked it.
         case unknownGrant
         case decidedBefore
         /// An INSERT without `ON CONFLICT` met an existing row. A second try with `looksForConflicts` finds the row.

@@ -2,7 +2,8 @@ import Postgres
 
 /// The cause of a failed SQL transaction. Equal causes count as the same failure.
 enum FailureCause: Equatable {
-    /// The transaction's rows conflicted with grants that its queries had not found.
+    /// The transaction ended with `DecisionBatchWrite.Undone.unknownGrant`, although its queries had looked up
+    /// everything.
     case unknownGrant
     /// The batch's records were decided before, but the ledger cannot read their events.
     case decidedBefore

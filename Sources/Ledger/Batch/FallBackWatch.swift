@@ -115,7 +115,10 @@ public final class FallBackWatch: Sendable {
     static let error = PostgresError(
         sqlState: nil,
         message:
-            "PostgreSQL fell back to an earlier state, or another database answers: the worker looks for losses first",
+            """
+            PostgreSQL fell back to an earlier state, or another database answers: the worker first finds out what the \
+            database lost
+            """,
         kind: .connection)
 }
 

@@ -5,9 +5,9 @@ import Postgres
 /// Writes holds that do not end, with the version of the catalog that decided them.
 enum UpdateHolds {
     /// The `note` if Apple's new answer lacks the transaction.
-    static let notTold = "Apple's answer no longer has it"
-    /// The `note` if receiptd cannot read the hold's submission, and so cannot check the hold with Apple.
-    static let unreadable = "its submission cannot be read"
+    static let notTold = "Apple's answer no longer has the purchase"
+    /// The `note` if receiptd cannot read the submission of this hold, and so cannot check the hold with Apple.
+    static let unreadable = "receiptd cannot read the submission of this hold"
 
     /// The `note` if Apple answered again, and receiptd still cannot read these fields.
     static func note(unreadable fields: [String]) -> String? {

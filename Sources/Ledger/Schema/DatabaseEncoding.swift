@@ -18,7 +18,7 @@ public enum DatabaseEncoding {
         let name = rows.text(0, try rows.column("name")) ?? ""
         guard let encoding = rows.text(0, try rows.column("encoding")), encoding != "UTF8" else { return nil }
         return """
-            database "\(name)" has the encoding \(encoding), receiptd needs UTF8: create a new one with \
+            database "\(name)" has the encoding \(encoding), receiptd needs UTF8: create a new database with \
             CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0
             """
     }

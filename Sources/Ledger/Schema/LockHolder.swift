@@ -52,7 +52,7 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
 extension [LockHolder] {
     /// A text about the lock holders, for a log line or an operator.
     public var inWords: String {
-        isEmpty ? "sessions that have ended since" : map(\.description).joined(separator: "; ")
+        isEmpty ? "the sessions in the way have ended since" : map(\.description).joined(separator: "; ")
     }
 }
 

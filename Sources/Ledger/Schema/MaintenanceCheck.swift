@@ -36,7 +36,8 @@ public enum MaintenanceCheck: Sendable, Equatable {
                 throw RolledBack(
                     finding: mayDrop
                         ? .able
-                        : .refused("to drop old days it needs DELETE on outcomes and EXECUTE on drop_outcomes_day"))
+                        : .refused(
+                            "to drop old days, the role needs DELETE on outcomes and EXECUTE on drop_outcomes_day"))
             }
         } catch let error as RolledBack {
             return error.finding

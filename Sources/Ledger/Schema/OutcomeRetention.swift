@@ -3,8 +3,8 @@ import NamesAndTimes
 import Postgres
 
 /// Creates the outcomes table's partitions for coming days, and deletes old outcomes and other old rows. Never deletes
-/// grants, holds or refunds. One replica at a time does this for all replicas. `run` waits for no lock: its report has
-/// the sessions in the way, and the next turn tries again.
+/// grants, holds or refunds. One replica at a time does this for all replicas. `run` waits at most 100 ms for a lock
+/// that a partition needs. Then its report has the sessions in the way, and the next turn tries again.
 public struct OutcomeRetention: Sendable {
     /// The most rows that one statement deletes.
     static let prunedAtATime = 5_000

@@ -20,8 +20,8 @@ extension Schema {
             return nil
         }
         return """
-            the tables belong to the role \(owner), and only their owner changes them: run it as \(owner), or run \
-            GRANT \(owner) TO \(role)
+            the tables belong to the role \(owner), and only the owner may change the tables: run \
+            `receiptd migrate` as \(owner), or run GRANT \(owner) TO \(role)
             """
     }
 }

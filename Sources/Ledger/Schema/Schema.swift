@@ -79,7 +79,7 @@ extension Migration.News {
     fileprivate var inWords: String {
         switch self {
         case .buildingIndex(let name): "the migration builds the index \(name) while workers go on"
-        case .waiting(let holders): "the migration waits and holds up no worker: \(holders.inWords)"
+        case .waiting(let holders): "the migration waits for other sessions and blocks no worker: \(holders.inWords)"
         }
     }
 }

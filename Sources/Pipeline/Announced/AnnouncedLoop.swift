@@ -6,8 +6,9 @@ import Operations
 /// Delivers announced purchases that nobody submitted. If the evidence of a purchase is not enough, the loop also asks
 /// Apple.
 ///
-/// After each batch the loop delivers one suspect alone. A suspect is a purchase that may have killed earlier workers.
-/// Before the loop reads the suspect, the database stores that a death of the process counts against the suspect.
+/// After a batch the loop delivers one suspect alone, if there is one. If there is none, it searches again after a few
+/// seconds. A suspect is a purchase that may have killed earlier workers. Before the loop reads the suspect, the
+/// database stores that a death of the process counts against the suspect.
 struct AnnouncedLoop: LeasingLoop {
     let part = Health.Part.announcedLoop
     let failingPart = FailingPart.announced

@@ -15,7 +15,7 @@ extension AppleDesk {
         case .blocked(let blockage):
             if parking.blockedApps.noteBlocked(credentials) {
                 logger.error(
-                    "an app's submissions are parked: correct its settings",
+                    "an app's submissions are parked: correct the app's settings",
                     [.bundleID: "\(bundleID)", .reason: "\(blockage.rawValue)"])
             }
         case .genuine:

@@ -15,7 +15,8 @@ extension BatchedTopicLoop {
         rest { !losses.isOpen && WallClock.monotonicSeconds < lateAt }
         guard !losses.isOpen, !isStopped else { return }
         logger.notice(
-            "a topic waits until the worker knows which decisions the database lost", [.topic: "\(topic.name)"])
+            "the worker reads no records of a topic until it knows which decisions the database lost",
+            [.topic: "\(topic.name)"])
         rest { !losses.isOpen }
     }
 

@@ -116,7 +116,10 @@ extension BatchedTopicOffsets {
                 starts[partition] = found
                 if found < mark.offset {
                     metrics.databaseFellBack(
-                        "the database lacks records below the committed offset: the worker reads a topic again",
+                        """
+                        the database lacks the results of records below the committed offset: the worker reads these \
+                        records again
+                        """,
                         partition, from: mark.offset, to: found, logger)
                 }
                 start = found

@@ -95,7 +95,7 @@ final class UnreadableBatchWatch {
             }
         } catch {
             logger.warning(
-                "a partition stalls: the worker could not examine its next batch, or could not seek",
+                "a partition stalls: the worker could not examine the partition's next batch, or could not seek",
                 [.topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition), .error: "\(error)"])
         }
     }

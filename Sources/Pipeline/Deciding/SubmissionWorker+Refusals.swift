@@ -26,7 +26,7 @@ extension SubmissionWorker {
         metrics.all.localRefusalsDisputed.with(reason.rawValue).increment()
         metrics.all.incidents.note(.localRefusalDisputed, of: reason.rawValue)
         logger.error(
-            "Apple calls a receipt genuine that receiptd refused: set the app's local_refusals to `ask`",
+            "receiptd refused a receipt that Apple calls genuine: set the app's local_refusals to `ask`",
             screened.item.traced([
                 .submissionID: "\(screened.submission.submissionID)", .bundleID: "\(screened.submission.bundleID)",
                 .reason: "\(reason.rawValue)",

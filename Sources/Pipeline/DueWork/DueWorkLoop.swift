@@ -61,7 +61,7 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
     }
 
     /// Tries the row with nothing else leased. Returns when the try is over, or when its time for isolation is over.
-    /// After that time other rows may be leased, and no death counts against the row.
+    /// After that time other rows may be leased, and the worker stores no further accusation against the row.
     private func isolate(_ item: Work.Item, _ group: inout DiscardingTaskGroup) async {
         state.began(1)
         let (over, end) = AsyncStream<Never>.makeStream()

@@ -113,8 +113,10 @@ struct NotificationWorker: Sendable {
         count(type, "dead_letter")
         if Self.takingBack.contains(type) {
             logger.error(
-                "a refund notification became a dead letter and changed no grant: decide with `receiptd grants`",
-                fields)
+                """
+                a refund notification became a dead letter and changed no grant: if the grant must change, change it \
+                with `receiptd grants`
+                """, fields)
         } else {
             logger.warning(topic.invalid, fields)
         }

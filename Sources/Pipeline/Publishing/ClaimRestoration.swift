@@ -147,8 +147,8 @@ actor ClaimRestoration {
         } catch let error where !(error is CancellationError) {
             logger.warning(
                 """
-                the worker cannot read the last published events: until its next partition assignment it does not notice \
-                whether the database lacks their grants
+                the worker cannot read the last published events: until its next partition assignment it cannot tell \
+                whether the database lacks these events' grants
                 """,
                 [.topic: "\(published.topic)", .error: "\((error as? KafkaError)?.name ?? "timeout")"])
             return nil

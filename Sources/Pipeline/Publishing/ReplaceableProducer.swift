@@ -53,9 +53,9 @@ final class ReplaceableProducer: Sendable {
 
     var isClosed: Bool { closed.load(ordering: .sequentiallyConsistent) }
 
-    /// The present producer. Read this property again for each record.
+    /// The producer. If it cannot go on, reading this property replaces it, so read the property again for each record.
     var current: KafkaProducer {
-        // An idempotent producer that lost its sequence cannot recover, so a new producer replaces it.
+        // An idempotent producer that lost its sequence cannot recover.
         producer.withLock { producer in
             guard producer.fatalError != nil, !isClosed else { return producer }
             let fresh = try? Self.producer(properties, for: topic, pulse, logger, voice)

@@ -58,8 +58,8 @@ package enum SettingName: String, CaseIterable, Sendable {
     var waysToGive: String {
         let path = Self.path(of: rawValue).split(separator: ".").map(String.init)
         let inFile = path.count == 2 ? "\(path[0]): { \(path[1]): … }" : rawValue
-        let names = fileVariant.map { "\(rawValue), or \($0) to the path of a file with the value," } ?? rawValue
-        return "set \(names) in the environment, or \(inFile) in the file of --config"
+        let file = fileVariant.map { " or \($0) in the environment, to the path of a file with the value;" } ?? ""
+        return "set \(rawValue) in the environment;\(file) or \(inFile) in the file of --config"
     }
 
     /// Returns the path in the settings file for a name in the environment. The first word is the section. The other

@@ -41,12 +41,18 @@ struct DeadLettersCommand: CommandGroup {
     struct Redrive: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "redrive",
-            abstract: "Publishes dead letters to their old topic again, each once.",
-            discussion: "Skips and counts records that this release and these settings would make dead letters again.")
+            abstract: """
+                Puts dead letters back on the topics they came from. Skips those put back before, unless --again is \
+                given.
+                """,
+            discussion: """
+                Skips each record that would become a dead letter again under this release, these settings and the \
+                catalog, and prints how many it skipped.
+                """)
         static let requirements: Set<Settings.Requirement> = [.kafka, .database]
 
-        @Flag(help: "Without effect: redrive always publishes every dead letter that the options choose.") var all =
-            false
+        @Flag(help: "This option has no effect: redrive always publishes every dead letter that the options choose.")
+        var all = false
         @OptionGroup var letters: DeadLetterOptions
         @Option(help: "Publish at most this many dead letters.") var limit: Int?
         @Flag(help: "Include dead letters that redrive has published before.") var again = false

@@ -34,8 +34,10 @@ struct DemoCommand: AsyncParsableCommand {
                 try await runDemo()
             #else
                 throw CommandFailure(
-                    "this receiptd has no demo, like the worker's image: build receiptd with the package trait Demo",
-                    code: CommandFailure.unavailable)
+                    """
+                    this receiptd was built without the demo, like the receiptd in the worker's image: build receiptd \
+                    with the package trait Demo
+                    """, code: CommandFailure.unavailable)
             #endif
         }
     }

@@ -92,8 +92,8 @@ struct GrantChoice: ParsableArguments {
         case .inForce(let other):
             throw CommandFailure(
                 """
-                the player has the same purchase as \(ShownText.quoted(other.text)): revoke that grant first, or leave \
-                this one revoked
+                the player already has this purchase as transaction \(ShownText.quoted(other.text)): revoke that grant \
+                first, or leave this grant revoked
                 """, code: 1)
         case .notGranted: throw CommandFailure("\(ShownText.quoted(transactionID)) is not granted", code: 1)
         }

@@ -16,7 +16,9 @@ struct GrantsCommand: CommandGroup {
     struct Import: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "import",
-            abstract: "Imports purchases that an earlier system delivered. Publishes no events. You may repeat it.",
+            abstract: """
+                Imports purchases that an earlier system delivered. Publishes no events. You may repeat the import.
+                """,
             discussion: """
                 The file is CSV with a header, or JSON lines. Required: transaction_id, player_id, bundle_id and \
                 product_id. Optional: original_transaction_id, quantity, environment, purchased_at, expires_at, \

@@ -26,8 +26,9 @@ struct HoldsCommand: CommandGroup {
     struct Release: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "release",
-            abstract: "Releases holds: a worker waives the reason, asks Apple again, and applies the other rules again."
-        )
+            abstract: """
+                Releases holds: waives each hold's reason. A worker then asks Apple again and applies the other rules.
+                """)
 
         @OptionGroup var choice: WaitingChoice<Reason>
         @OptionGroup var options: SettingsOptions

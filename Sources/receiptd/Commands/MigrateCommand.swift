@@ -7,7 +7,8 @@ import ReceiptdConfiguration
 
 struct MigrateCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
-        commandName: "migrate", abstract: "Creates or updates the tables in DATABASE_URL. You may repeat it.")
+        commandName: "migrate",
+        abstract: "Creates or updates the tables in DATABASE_URL. You may run the command again.")
 
     static let requirements: Set<Settings.Requirement> = [.database]
 

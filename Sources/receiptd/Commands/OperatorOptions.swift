@@ -12,7 +12,7 @@ struct OperatorOptions: ParsableArguments {
         help: "Your name, stored with the decision. Default: your user name on this machine.")
     var name: String = NSUserName()
     @Flag(help: "Print how many rows would change, and change nothing.") var dryRun = false
-    @Flag(help: "Do not ask for confirmation. Without a terminal, changes that you cannot undo need it.") var yes =
+    @Flag(help: "Do not ask for confirmation. Without a terminal, changes that you cannot undo need --yes.") var yes =
         false
 
     func validate() throws {
@@ -51,7 +51,8 @@ struct Confirmation {
         if isGiven { return }
         guard isTerminal else {
             throw CommandFailure(
-                "this would \(what) for good: without a terminal it needs --yes; nothing was done", code: Self.usage)
+                "this would \(what) for good: without a terminal, the command needs --yes; nothing was done",
+                code: Self.usage)
         }
         let answer = answer("This will \(what) for good. Type yes to go on: ")?.trimmed.lowercased()
         guard answer == "yes" || answer == "y" else { throw CommandFailure("nothing was done", code: 1) }

@@ -44,12 +44,9 @@ struct PlayersCommand: CommandGroup {
             let waiting = try await erasure.waiting()
             let name = ShownText.quoted(playerID)
             let isWaiting = waiting.held + waiting.parked + waiting.announced > 0
-            // The message names announced purchases only if there are any.
-            let announced = waiting.announced > 0 ? ", \(waiting.announced) announced" : ""
-            let ended = "\(waiting.held) held\(announced) and \(waiting.parked) parked"
+            let ended = ErasureText.waiting(waiting)
             if !force, isWaiting {
-                throw CommandFailure(
-                    "\(name) has \(ended) purchases: decide them first, or reject them with --force", code: 1)
+                throw CommandFailure("\(name) has \(ended): decide them first, or reject them with --force", code: 1)
             }
             let what = (isWaiting ? "reject \(ended), and " : "") + "erase \(name)"
             if operation.dryRun { return print("would \(what); nothing was done") }
@@ -65,7 +62,7 @@ struct PlayersCommand: CommandGroup {
                     "submissions for \(name) still arrive: close the account in the game, and run the command again",
                     code: 1)
             }
-            print(Self.ending(erased.pseudonym, settings))
+            print(ErasureText.erased(as: erased.pseudonym))
         }
 
         private func awaitNothing(_ erasure: PlayerErasure) async throws {
@@ -74,25 +71,10 @@ struct PlayersCommand: CommandGroup {
                 let left = try await erasure.waiting()
                 if left.isNothing { return }
                 guard left.held + left.parked == 0, ContinuousClock.now < deadline else {
-                    throw CommandFailure(
-                        """
-                        \(left.held) held, \(left.parked) parked and \(left.unpublished) unpublished events are left: keep \
-                        a worker running until none is left, then run the command again
-                        """, code: 1)
+                    throw CommandFailure(ErasureText.left(left), code: 1)
                 }
                 try await Task.sleep(for: .milliseconds(200))
             }
-        }
-
-        private static func ending(_ pseudonym: PlayerID, _ settings: Settings) -> String {
-            """
-            erased; the pseudonym is \(pseudonym.text)
-            receiptd does not change these. Clear them yourself where they name the player:
-              player-accounts, first of all: publish a null for each of the player's tokens
-              the topics of submissions, outcomes and dead letters: wait for their retention, or publish a tombstone
-              backups of the database, and logs
-              the catalog, if its sandbox policy names the player
-            """
         }
     }
 }

@@ -7,10 +7,10 @@ struct ReconcileCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "reconcile", abstract: "Compares grants with Apple's Summary Sales report.",
         discussion: """
-            Reads tab-separated reports of App Store Connect, plain or gzip, and adds up several. Compares in-app \
-            purchases by product (SKU) and day, or by the week or month of a longer report. Shows money if prices are \
-            known; money does not change the exit code. Exits with 0 if all units agree, with 1 if some differ or a report \
-            cannot be read.
+            Reads tab-separated reports of App Store Connect, plain or gzip, and adds several reports together. \
+            Compares in-app purchases by product (SKU) and day, or by the week or month of a longer report. Shows \
+            money if prices are known; money does not change the exit code. Exits with 0 if all units agree, with 1 if \
+            some differ or a report cannot be read.
             """)
 
     @Option(
@@ -18,7 +18,8 @@ struct ReconcileCommand: OperatorCommand {
         help: "A Summary Sales report, plain or gzip; /dev/stdin for standard input. Give --report once for each file.")
     var reports: [String]
     @Option(help: "The time zone of the report's days.") var timeZone = "America/Los_Angeles"
-    @Option(help: "Compare only this app's grants, if the report has no other app's products.") var bundle: String?
+    @Option(help: "Compare only this app's grants. Use this if the report has only this app's products.")
+    var bundle: String?
     @Flag(help: "Also show products that agree.") var all = false
     @Flag(help: "Print one JSON document on standard output.") var json = false
     @OptionGroup var options: SettingsOptions

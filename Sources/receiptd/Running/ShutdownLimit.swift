@@ -39,7 +39,10 @@ final class ShutdownLimit: Sendable {
         }
         after(seconds + Self.endMarginSeconds) { [self] in
             logger.error(
-                "shutdown timed out: the process exits now, and a worker will read its unfinished records again")
+                """
+                shutdown timed out: the process exits now, and another worker reads this worker's unfinished records \
+                again
+                """)
             endProcess()
         }
     }

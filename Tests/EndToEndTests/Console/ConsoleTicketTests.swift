@@ -17,7 +17,7 @@ struct ConsoleTicketTests {
         ("9910", "held: unknown_product", "waits for an operator's decision"),
         ("p-parked", "waits for Apple", "Tell the player: We are waiting for Apple"),
         ("9931", "granted, 3 of 10 taken back", "3 of 10 were taken back"),
-        ("p-other", "refused: owned_by_other_player", "It holds transaction 9901"),
+        ("p-other", "refused: owned_by_other_player", "It contains transaction 9901"),
         ("9941", "subscribed: in grace", "Update the payment method"),
         ("nobody-knows", "not found", "Check the id"),
         ("MK5TTTVWJ3", "Apple's order number", "receiptd inspect --apple-order MK5TTTVWJ3"),

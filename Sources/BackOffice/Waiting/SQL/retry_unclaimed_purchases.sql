@@ -1,5 +1,5 @@
 -- Makes unclaimed purchases due again for an operator, the oldest first, including those that killed their
--- workers. Leaves out rows that a worker has leased.
+-- workers. Skips rows that another SQL transaction has locked.
 -- $1–$4 a transaction, an app, a reason, a product, $5 the latest time at which Apple announced the purchase,
 -- or null; $6 how many
 UPDATE announced_purchases

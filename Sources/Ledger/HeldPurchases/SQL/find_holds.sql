@@ -1,6 +1,6 @@
 -- Finds holds, refusals and refunds.
--- A row with a player and a reason is a hold. The result has all holds of the players in $2. Of other players' holds,
--- the result has the hold that claims the transaction, and at most one more.
+-- A row with a player and a reason is a hold. For each transaction, the result has the hold that claims it, all holds
+-- of the players in $2, and perhaps further holds: at most two more than there are such players.
 -- A row with a player and no reason is a refusal of a transaction or a period to a player in $2.
 -- A row without a player is a refund, found by its transaction or by its period's claim. Its revoked_at is null if
 -- Apple reversed the refund.

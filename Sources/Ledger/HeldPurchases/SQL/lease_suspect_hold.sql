@@ -20,7 +20,7 @@ WITH suspect AS (
         due_at = CASE WHEN deaths < $2 THEN due_at END,
         released_at = CASE WHEN deaths < $2 THEN released_at END,
         note = CASE WHEN deaths < $2 THEN note
-            ELSE format('the process died %s times while this one was tried in isolation', deaths) END
+            ELSE format('%s workers died while they tried this hold in isolation', deaths) END
     FROM suspect
     WHERE holds.transaction_id = suspect.transaction_id AND holds.player_id = suspect.player_id
     RETURNING holds.*

@@ -16,7 +16,7 @@ WITH suspect AS (
         leased_until = CASE WHEN is_tried THEN now() + make_interval(secs => $1) END,
         reason = CASE WHEN is_tried THEN reason ELSE 'crashed' END,
         detail = CASE WHEN is_tried THEN detail
-            ELSE format('the process died %s times while this one was tried in isolation', deaths) END,
+            ELSE format('%s workers died while they tried this submission in isolation', deaths) END,
         due_at = CASE WHEN is_tried THEN due_at WHEN deaths <= $2 THEN now() + make_interval(secs => $3) END
     FROM suspect
     WHERE parked.id = suspect.id
