@@ -57,10 +57,9 @@ public enum Base64 {
         let mustPad = form == .standard
         var isValid = false
         let bytes = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 3) { output, count in
-            isValid = (mustPad ? standardValues : values).withUnsafeBufferPointer { values in
-                guard let padding = decode(text, into: output, count: &count, values: values) else { return false }
-                return !mustPad || (count + padding) % 3 == 0
-            }
+            let table = mustPad ? standardTable : anyTable
+            guard let padding = decode(text, into: output, count: &count, table) else { return }
+            isValid = !mustPad || (count + padding) % 3 == 0
         }
         return isValid ? bytes : nil
     }
@@ -68,42 +67,32 @@ public enum Base64 {
     /// Returns the number of padding characters; nil if the text is not base64.
     private static func decode(
         _ text: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>, count: inout Int,
-        values: UnsafeBufferPointer<UInt8>
+        _ table: Base64Table
     ) -> Int? {
         var bits: UInt32 = 0
         var digits = 0
         var padding = 0
-        func endGroup() {
-            output[count] = UInt8(truncatingIfNeeded: bits >> 16)
-            output[count + 1] = UInt8(truncatingIfNeeded: bits >> 8)
-            output[count + 2] = UInt8(truncatingIfNeeded: bits)
-            count += 3
-        }
         var index = 0
         while index < text.count {
-            // Four digits in a row are decoded as one group.
-            if digits & 3 == 0, padding == 0, index + 4 <= text.count {
-                let first = UInt32(values[Int(text[index])])
-                let second = UInt32(values[Int(text[index + 1])])
-                let third = UInt32(values[Int(text[index + 2])])
-                let fourth = UInt32(values[Int(text[index + 3])])
-                if first | second | third | fourth < 64 {
-                    bits = first << 18 | second << 12 | third << 6 | fourth
-                    endGroup()
-                    index += 4
-                    continue
-                }
+            if digits & 3 == 0, padding == 0 {
+                index += table.decodeGroups(text[index...], into: output, count: &count)
+                if index == text.count { break }
             }
-            let value = values[Int(text[index])]
+            let value = table.values[Int(text[index])]
             index += 1
             if value < 64 {
                 guard padding == 0 else { return nil }
                 bits = bits << 6 | UInt32(value)
                 digits += 1
-                if digits & 3 == 0 { endGroup() }
-            } else if value == pad {
+                if digits & 3 == 0 {
+                    output[count] = UInt8(truncatingIfNeeded: bits >> 16)
+                    output[count + 1] = UInt8(truncatingIfNeeded: bits >> 8)
+                    output[count + 2] = UInt8(truncatingIfNeeded: bits)
+                    count += 3
+                }
+            } else if value == Base64Table.pad {
                 padding += 1
-            } else if value != blank {
+            } else if value != Base64Table.blank {
                 return nil
             }
         }
@@ -123,26 +112,8 @@ public enum Base64 {
         }
     }
 
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    private static let blank: UInt8 = 64
-    private static let pad: UInt8 = 65
-    private static let none: UInt8 = 66
-
-    /// The value of each byte: a digit's value, or one of the three constants above.
-    private static let standardValues: [UInt8] = {
-        var values = [UInt8](repeating: none, count: 256)
-        for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
-        values[Int(UInt8(ascii: "="))] = pad
-        for character in [0x20, 0x09, 0x0A, 0x0D] { values[character] = blank }
-        return values
-    }()
-
-    /// `standardValues`, with the URL alphabet's digits added.
-    private static let values: [UInt8] = {
-        var values = standardValues
-        values[Int(UInt8(ascii: "-"))] = 62
-        values[Int(UInt8(ascii: "_"))] = 63
-        return values
-    }()
+    private static let standardTable = Base64Table(alsoURL: false)
+    private static let anyTable = Base64Table(alsoURL: true)
 }
