@@ -18,7 +18,18 @@ public struct JSONNames: Sendable {
     /// Returns the name that equals `utf8`; nil if no name does.
     func name(_ utf8: UnsafeBufferPointer<UInt8>) -> String? {
         guard utf8.count < byLength.count else { return nil }
-        return byLength[utf8.count].first { $0.utf8.elementsEqual(utf8) }?.name
+        let isSought = { (name: [UInt8]) in name.withUnsafeBufferPointer { Self.areEqual($0, utf8) } }
+        return byLength[utf8.count].first { isSought($0.utf8) }?.name
+    }
+
+    /// Compares from the end, because names of the same length often begin alike. Both must have the same length.
+    private static func areEqual(_ name: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        var index = name.count
+        while index > 0 {
+            index -= 1
+            guard name[index] == other[index] else { return false }
+        }
+        return true
     }
 
     func name(_ text: String) -> String? {

@@ -11,7 +11,9 @@ public enum JSONValue: Sendable, Equatable {
     /// The value of the last member with the name; nil if there is none, or if this value is not an object.
     public subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
-        return members.last { $0.name == name }?.value
+        // A comparison of lengths is cheaper than a comparison of strings, and most names differ in length.
+        let length = name.utf8.count
+        return members.last { $0.name.utf8.count == length && $0.name == name }?.value
     }
 
     public var string: String? {
