@@ -41,7 +41,29 @@ public struct Identifier: Sendable, Hashable, Comparable, ExpressibleByStringLit
     }
 
     public static func < (left: Identifier, right: Identifier) -> Bool {
-        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+        let precedes = left.text.utf8.withContiguousStorageIfAvailable { left in
+            right.text.utf8.withContiguousStorageIfAvailable { right in Self.precedes(left, right) }
+        }
+        return (precedes ?? nil) ?? left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+
+    /// Compares eight bytes at a time. Apple's ids often begin alike.
+    private static func precedes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+        let left = UnsafeRawBufferPointer(left)
+        let right = UnsafeRawBufferPointer(right)
+        let shorter = min(left.count, right.count)
+        var index = 0
+        while index + 8 <= shorter {
+            let word = UInt64(bigEndian: left.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            let other = UInt64(bigEndian: right.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            if word != other { return word < other }
+            index += 8
+        }
+        while index < shorter {
+            if left[index] != right[index] { return left[index] < right[index] }
+            index += 1
+        }
+        return left.count < right.count
     }
 
     public func hash(into hasher: inout Hasher) {
