@@ -46,7 +46,7 @@ extension SignedMessage {
         // proven.
         if hasForeignParts || signer.hasForeignParts { throw .notProvable(.foreignParts) }
         let isOfChain = { (certificate: CertificateOutline) in
-            certificate.bytes == leaf.bytes || chains.trusts(certificate)
+            ChainKey.areEqual(certificate.bytes, leaf.bytes) || chains.trusts(certificate)
                 || (try? chains.verify(leaf, candidates: [certificate])) != nil
         }
         guard outlines.allSatisfy(isOfChain) else { throw .notProvable(.foreignCertificate) }

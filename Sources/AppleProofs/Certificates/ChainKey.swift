@@ -32,7 +32,8 @@ struct ChainKey: Hashable, Sendable {
         leaf.suffix(Self.hashedBytes).withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 
-    private static func areEqual(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
+    /// Returns whether both certificates have the same bytes. Array's own comparison takes one byte at a time.
+    static func areEqual(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
         guard left.count == right.count, left.count > 0 else { return left.count == right.count }
         return left.withUnsafeBytes { left in
             right.withUnsafeBytes { right in
