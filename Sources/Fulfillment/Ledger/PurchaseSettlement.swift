@@ -237,10 +237,10 @@ extension LedgerView {
         guard !isRevoked else { return }
         // The worker may grant a lost copy again while another copy has a grant in force. Then the claim keeps the
         // transaction of the other copy, so that a refund of the other copy frees the claim.
-        let isBesideAnother =
-            lostGrant(of: judged, in: decision) != nil
-            && claims[purchase.originalTransactionID]?.grantedTransaction != nil
-        if judged.kind == .nonConsumable, !isBesideAnother {
+        if judged.kind == .nonConsumable,
+            claims[purchase.originalTransactionID]?.grantedTransaction == nil
+                || lostGrant(of: judged, in: decision) == nil
+        {
             claims[purchase.originalTransactionID]?.grantedTransaction = purchase.transactionID
         }
         if decision.risk != nil { risk.purchasesOfDay[decision.playerDay(of: purchase), default: 0] += 1 }

@@ -67,11 +67,12 @@ extension Judge {
     /// purchase counts.
     private func purchasesLeftOut(of told: [StorePurchase]) -> [StorePurchase] {
         guard let signed, case .receipt = submission.proof else { return [] }
-        let decided = signed.purchases.filter { decides($0.transactionID) }
-        if told.isEmpty { return decided }
+        if told.isEmpty { return signed.purchases.filter { decides($0.transactionID) } }
         guard let product = submission.productID, !told.contains(where: { $0.productID == product }) else { return [] }
         let known = Set(told.map(\.transactionID))
-        return decided.filter { $0.productID == product && !known.contains($0.transactionID) }
+        return signed.purchases.filter {
+            $0.productID == product && decides($0.transactionID) && !known.contains($0.transactionID)
+        }
     }
 }
 
