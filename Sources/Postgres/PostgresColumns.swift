@@ -17,15 +17,18 @@ public struct PostgresColumns<Name: CaseIterable & Hashable & RawRepresentable<S
         self.found = found
     }
 
+    /// The names of cases are ASCII.
     private static func snakeCase(_ name: String) -> String {
-        var text = ""
+        var text: [UInt8] = []
+        text.reserveCapacity(name.utf8.count + 4)
         var isWithinCapitals = true
-        for character in name {
-            if character.isUppercase, !isWithinCapitals { text += "_" }
-            isWithinCapitals = character.isUppercase
-            text += character.lowercased()
+        for byte in name.utf8 {
+            let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+            if isCapital, !isWithinCapitals { text.append(UInt8(ascii: "_")) }
+            isWithinCapitals = isCapital
+            text.append(isCapital ? byte | 0x20 : byte)
         }
-        return text
+        return String(decoding: text, as: UTF8.self)
     }
 }
 
