@@ -6,7 +6,7 @@ struct LifeOptions: ParsableArguments {
     @Flag(
         help: """
             Simulate players who buy, renew, lapse, enter grace periods, change plans and get refunds. The simulator \
-            prints each event and notifies as Apple does. After the last day, the final state stays.
+            prints each event and notifies as Apple does. After the last day it answers from the final state.
             """)
     var life = false
 

@@ -183,7 +183,7 @@ extension MetricDeclaration {
         help: "Account tokens that more than five players sent: they identify nobody any more.")
     static let disputedTokens = Self(
         "receiptd_disputed_account_tokens_total",
-        help: "Purchases that are held because another player used their account token first.")
+        help: "Purchases that are held because another player used the purchase's account token first.")
     static let riskSignals = Self(
         "receiptd_risk_signals_total", help: "Granted and held events that carry a risk signal, by signal.",
         labels: ["signal"])

@@ -36,7 +36,7 @@ struct JudgeTests {
         for (refusal, reason) in table { #expect(judge(.refused(refusal)) == .decided(.whole(reason, []))) }
     }
 
-    @Test("the judge believes status 21002, an empty receipt, and 21006 without a receipt only at the third answer")
+    @Test("only at the third answer does the judge believe status 21002, an empty receipt, or 21006 without a receipt")
     func doubt() {
         for (answer, reason) in [
             (AppleAnswer.refused(.malformed), Reason.malformedReceipt), (.genuine(Sample.receipt([])), .noPurchase),

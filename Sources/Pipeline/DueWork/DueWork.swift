@@ -23,7 +23,8 @@ import Operations
 protocol DueWork: Sendable {
     associatedtype Item: Sendable
 
-    /// Health watches the loop of `part`, and reports failures of `failingPart`.
+    /// The loop's name in health, which notices if the loop makes no progress. Failures of the loop are reported as
+    /// those of `failingPart`.
     var part: Health.Part { get }
     var failingPart: FailingPart { get }
     var places: DuePlaces { get }
