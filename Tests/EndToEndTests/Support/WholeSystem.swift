@@ -4,7 +4,7 @@ import Testing
 /// mostly wait for sessions, leases and delays. One test at a time would leave the machine idle. If all tests ran
 /// simultaneously, no test would get enough of the machine.
 struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
-    private static let places = Places(free: 13)
+    private static let places = Places(free: 10)
 
     var isRecursive: Bool { true }
 
