@@ -63,7 +63,6 @@ int posix_memalign(void **block, size_t alignment, size_t size) {
     EACH(swift_task_switch, executor_checks)                                                                           \
     EACH(pthread_mutex_lock, locks)                                                                                    \
     EACH(mtx_lock, kafka_locks)                                                                                        \
-    EACH(pthread_cond_signal, wake_ups)                                                                                \
     EACH(cnd_signal, kafka_wake_ups)
 /* The functions that copy as many bytes as their third argument says. */
 #define COPIES(EACH) EACH(memcpy, copied_bytes) EACH(memmove, moved_bytes)
