@@ -10,7 +10,7 @@ public enum Forgery: String, Error, Sendable, CaseIterable {
     case signerCertificateMissing = "the signer's certificate is missing"
     case intermediateMissing = "the certificate of the signer's issuer is missing"
     case chainLength = "the chain is not exactly three certificates"
-    case unreadableCertificate = "a part of the chain is not a certificate"
+    case unreadableCertificate = "a certificate in the proof cannot be read"
     case unknownRoot = "the chain does not end in a known root"
     case brokenChain = "the signer's certificate is not signed by its issuer"
     case leafMarker = "the signer's certificate lacks Apple's marker"

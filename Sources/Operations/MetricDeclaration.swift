@@ -137,7 +137,7 @@ extension MetricDeclaration {
         help: "Subscriptions about which the fleet should have asked Apple more than an hour ago.")
     static let finishes = Self(
         "receiptd_finishes_total",
-        help: "Reports of deliveries to Apple, by result; retried counts each failed try.",
+        help: "Deliveries that were due to be reported to Apple, by result.",
         labels: ["result"])
     static let consumptionAnswers = Self(
         "receiptd_consumption_answers_total", help: "Answers to Apple's questions about refunds, by result.",
@@ -183,7 +183,7 @@ extension MetricDeclaration {
         help: "Account tokens that more than five players sent: they identify nobody any more.")
     static let disputedTokens = Self(
         "receiptd_disputed_account_tokens_total",
-        help: "Purchases that are held because another player used the purchase's account token first.")
+        help: "Purchases that were held because another player used the purchase's account token first.")
     static let riskSignals = Self(
         "receiptd_risk_signals_total", help: "Granted and held events that carry a risk signal, by signal.",
         labels: ["signal"])

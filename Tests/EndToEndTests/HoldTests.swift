@@ -108,7 +108,7 @@ struct HoldTests {
         #expect(inspected.output.contains("release") && inspected.output.contains("ann"), "\(inspected)")
         for told in [
             "receipt_data for \(ParkingBed.castle)", "verifyReceipt Production: genuine, status 0",
-            "held: unknown_product; passed the rules ownership_disputed", "published; transaction 8101",
+            "held: unknown_product; not refused for ownership_disputed", "published; transaction 8101",
         ] { #expect(inspected.output.contains(told), "\(told): \(inspected.output)") }
         let document = try await bed.command(["inspect", "p-2", "--json"])
         let json = try JSONParser.parse(Array(document.output.utf8.dropLast())).value

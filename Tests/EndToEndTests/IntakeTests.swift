@@ -128,8 +128,8 @@ struct IntakeTests {
         arguments: [
             (
                 .timedOut,
-                "Apple tried in vain (TIMED_OUT): look at the address in App Store Connect, the TLS certificate of "
-                    + "that address, and `receiptd intake`"
+                "Apple tried in vain (TIMED_OUT): look at the address in App Store Connect, the address's TLS versions "
+                    + "and certificate, and `receiptd intake`"
             ),
             (
                 .success,

@@ -162,7 +162,7 @@ struct InspectionTests {
         #expect(told[2] == "apple: verifyReceipt Production: status 21005, 103 ms")
         #expect(told[3] == "apple: timeout, without a request of its own")
         #expect(told[4].hasSuffix("no_purchase, product_mismatch, refused_by_apple"))
-        #expect(told[5].hasPrefix("transaction 1000: granted: passed the rules ownership_disputed,"))
+        #expect(told[5].hasPrefix("transaction 1000: granted: not refused for ownership_disputed,"))
         #expect(told[6].hasSuffix("binding_mismatch, upgraded, cancelled, revoked_by_operator"))
         #expect(!told[7].contains("binding_mismatch"))
         #expect(told[8] == "receipt.granted: \(event.eventID), not published yet; transaction 1000")
@@ -173,7 +173,7 @@ struct InspectionTests {
         _ = try await ledger.record(whole)
         let refused = try await steps("player-2")
         #expect(refused.count == 3)
-        #expect(refused[1].hasPrefix("submission: rejected: no_purchase; passed the rules unknown_app"))
+        #expect(refused[1].hasPrefix("submission: rejected: no_purchase; not refused for unknown_app"))
         #expect(refused[2].hasSuffix("; no_purchase"))
 
         let held = Sample.judged(Sample.purchase("4000"), .consumable, .hold(.unknownProduct))

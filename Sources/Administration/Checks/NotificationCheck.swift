@@ -120,8 +120,8 @@ package struct NotificationCheck: Sendable {
         let shown = ShownText.plain(last)
         return last == "SUCCESS"
             ? "Apple has delivered it (\(shown)), but Kafka does not have it: look at the address and `receiptd intake`"
-            : "Apple tried in vain (\(shown)): look at the address in App Store Connect, the TLS certificate of that "
-                + "address, and `receiptd intake`"
+            : "Apple tried in vain (\(shown)): look at the address in App Store Connect, the address's TLS versions "
+                + "and certificate, and `receiptd intake`"
     }
 }
 

@@ -13,7 +13,7 @@ enum RuleTrace {
         if let reason = reason.flatMap(Reason.init(rawValue:)), let place = whole.firstIndex(of: reason) {
             return [("submission", detail(passed: whole[..<place], ended: reason, as: "rejected"))]
         }
-        var steps = [(step: "submission", detail: sentence(passed: whole[...]))]
+        var steps = [(step: "submission", detail: detail(passed: whole[...], ended: nil, as: "passed"))]
         for transaction in transactions {
             let id = transaction["transaction_id"]?.string ?? "?"
             let outcome = transaction["outcome"]?.string ?? "?"
@@ -31,11 +31,8 @@ enum RuleTrace {
     }
 
     private static func detail(passed: ArraySlice<Reason>, ended: Reason?, as outcome: String) -> String {
-        guard let ended else { return "\(outcome): \(sentence(passed: passed))" }
-        return "\(outcome): \(ended.rawValue)" + (passed.isEmpty ? "" : "; \(sentence(passed: passed))")
-    }
-
-    private static func sentence(passed: ArraySlice<Reason>) -> String {
-        "passed the \(passed.count == 1 ? "rule" : "rules") \(passed.map(\.rawValue).joined(separator: ", "))"
+        let names = passed.map(\.rawValue).joined(separator: ", ")
+        guard let ended else { return "\(outcome): not refused for \(names)" }
+        return "\(outcome): \(ended.rawValue)" + (names.isEmpty ? "" : "; not refused for \(names)")
     }
 }

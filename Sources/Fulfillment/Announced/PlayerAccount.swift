@@ -67,7 +67,8 @@ public struct PlayerAccountDecoder: Sendable {
         }
         guard members.count == 1, let player = document.value[Self.playerID]?.string, Self.isSound(player)
         else {
-            return unreadable("player_id must be one string of 1 to \(SubmissionLimits.maximumNameScalars) characters")
+            return unreadable(
+                "player_id must be one string of 1 to \(SubmissionLimits.maximumNameScalars) characters, without NUL")
         }
         return .account(PlayerAccount(token: token, player: PlayerID(player)))
     }

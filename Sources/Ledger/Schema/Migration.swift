@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 
 /// Migrates a database to this program's schema while workers run. Long steps run beside the workers. A step with
-/// exclusive locks waits for them at most 200 ms, and at every fifth try at most 1.5 s.
+/// exclusive locks waits for each lock at most 200 ms, and at every fifth try at most 1.5 s.
 ///
 /// A session that waits for an exclusive lock blocks all later sessions. So the migration does not request such a lock
 /// while an old SQL transaction is in the way. It gives up each wait after a moment, and tries again later.
