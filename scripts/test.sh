@@ -106,17 +106,14 @@ packing=$!
 tests "Kafka and the flow" --filter "$flow"
 wait "$checking" || { cat .build/checks.log && exit 1; }
 cat .build/checks.log
+tests "HTTP and Apple" --filter "$apple"
 wait "$packing" || { cat .build/packages.log && exit 1; }
 cat .build/packages.log
 # Each test has its own database. Swift Testing would begin all tests at once, and they would wait for one another.
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=12 tests "the database and the commands" \
     --skip "$pure" --skip "$flow" --skip "$apple" --skip "$plans" --skip "$whole"
-# Tables of 100,000 rows keep the disk busy. The tests of HTTP and Apple use no disk, and mostly wait.
-log=.build/apple.log tests "HTTP and Apple" --filter "$apple" >.build/apple-said.log 2>&1 &
-asking=$!
+# Tables of 100,000 rows keep the disk busy, and other tests would wait for the disk.
 tests "the plans of statements" --filter "$plans"
-wait "$asking" || { cat .build/apple-said.log && exit 1; }
-cat .build/apple-said.log
 # The tests write each outcome and each dead letter that they see into this file. A later step checks the file against
 # docs/schemas.
 export RECEIPTD_TEST_EVENTS=$PWD/.build/test-events.jsonl
