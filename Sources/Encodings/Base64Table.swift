@@ -1,4 +1,4 @@
-/// What each byte means in base64.
+/// The value that each byte has in base64, as a digit or otherwise.
 struct Base64Table: Sendable {
     static let blank: UInt8 = 64
     static let pad: UInt8 = 65

@@ -1,7 +1,7 @@
 -- Inserts the claims of published events. An existing claim changes in two cases. If the claim has no owner, the
 -- published player becomes the owner. The same happens if both are true: the claim has another owner from before the
--- fall back was noticed, and the published grant is lost. In that case an operator had changed the owner in the lost
--- state. The player of a refund request never changes. The request has no claim if its player was erased.
+-- fall back was noticed, and the published grant is lost. This shows that an operator changed the owner, and that
+-- PostgreSQL has lost this change. The player of a refund request never changes. The request has no claim if its player was erased.
 -- For EXISTS, the planner might build a hash of the whole table. So the look-up is a subquery with LIMIT 1.
 -- $1 original transactions, periods, restored copies and refund requests, sorted, each once; $2 players; $3 bundles;
 -- $4 the granted transaction of a period, of a copy or of a transaction that is its own original, otherwise null; $5 the
