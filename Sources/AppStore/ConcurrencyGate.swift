@@ -92,7 +92,9 @@ public final class ConcurrencyGate: Sendable {
         for waiter in admitted { waiter.continuation.resume(returning: true) }
     }
 
-    private func enter(_ kind: RequestKind, since: Double, _ mustWait: () -> Void) async -> Bool {
+    /// Waits for a permit. Returns false if the task was cancelled or dismissed before it got a permit. After true, the
+    /// caller must call `leave`.
+    func enter(_ kind: RequestKind, since: Double, _ mustWait: () -> Void) async -> Bool {
         if Task.isCancelled { return false }
         let entry = state.withLock { state -> Entry in
             if state.mayEnter(kind) { return .admitted }
@@ -130,7 +132,7 @@ public final class ConcurrencyGate: Sendable {
         }
     }
 
-    private func leave(_ kind: RequestKind) {
+    func leave(_ kind: RequestKind) {
         let admitted = state.withLock { state in
             state.shares.ended(kind)
             return state.admit()

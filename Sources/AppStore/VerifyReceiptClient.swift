@@ -85,11 +85,12 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         _ request: VerificationRequest, _ receipt: String, password: String?, to environment: StoreEnvironment
     ) async -> VerifyReceiptAnswer {
         let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
+        let ended = request.ended
         let answer = await limits.send(to: scope, for: AppleAsker(request)) {
             // The body is written only when the request goes. Thousands of requests may wait during an outage, and each
             // body needs as much memory as its receipt.
             let body = VerifyReceiptBody(receipt: receipt, password: password)
-            let answer = await ask(body, in: environment, ended: request.ended)
+            let answer = await ask(body, in: environment, ended: ended)
             return (answer, AppleLimits.End(answer, now: now()))
         }
         return answer ?? .answer(.trouble(limits.notSent(to: scope, now: now())))
@@ -104,6 +105,15 @@ public final class VerifyReceiptClient: ReceiptVerifier {
             HTTPExchange(environment == .production ? production : sandbox, body: body))
         let seconds = WallClock.monotonicSeconds - start
         await Suspected.work?.works()
+        return await answer(result, from: environment, after: seconds, ended)
+    }
+
+    /// Reads the response, and reports the end of the request.
+    @inline(never)
+    private func answer(
+        _ result: Result<HTTPResponse, HTTPFailure>, from environment: StoreEnvironment, after seconds: Double,
+        _ ended: (@Sendable (AppleTry) -> Void)?
+    ) async -> VerifyReceiptAnswer {
         let isBrief = (try? result.get()).map { $0.body.count <= Self.briefAnswer } ?? true
         let finding =
             isBrief

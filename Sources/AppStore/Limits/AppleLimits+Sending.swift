@@ -14,38 +14,47 @@ extension AppleLimits {
         _ body: () async -> (Answer, End)
     ) async -> Answer? {
         if isFixed { return await gate.withPermit { await body().0 } }
-        while true {
-            let kind = kind(of: asker)
-            let admitted = await admission(to: scope, kind, queueSeconds: queueSeconds, of: asker)
-            guard let pass = admitted else { return nil }
-            let sent: Sent<Answer>? = await gate.withPermit(kind, since: now(), mustWait: makeRoom) {
-                guard let number = begin(scope, pass) else { return .mustWaitAgain }
-                let (answer, end) = await body()
-                let ended = SentRequest(scope: scope, pass: pass, number: number, suspect: asker.suspect)
-                finish(ended, Task.isCancelled ? .unknown : end.orPlanted)
-                return .sent(answer)
-            }
-            switch sent {
-            case .sent(let answer): return answer
-            case .mustWaitAgain: continue
-            case nil:
-                withdraw(pass, scope)
-                return nil
-            }
-        }
+        guard let request = await admittedRequest(to: scope, for: asker, queueSeconds: queueSeconds) else { return nil }
+        defer { gate.leave(request.kind) }
+        let (answer, end) = await body()
+        finish(request, Task.isCancelled ? .unknown : end.orPlanted)
+        return answer
     }
 
-    private struct SentRequest {
+    /// A request with a permit. It is a class, so that a request under way keeps only a reference in its task's memory.
+    private final class AdmittedRequest: Sendable {
         let scope: AppleScope
+        let kind: RequestKind
         let pass: ScopeLimits.Pass
         /// The number that `AdaptiveConcurrency` gave the request.
         let number: UInt64
         let suspect: Suspect
+
+        init(scope: AppleScope, kind: RequestKind, pass: ScopeLimits.Pass, number: UInt64, suspect: Suspect) {
+            (self.scope, self.kind, self.pass) = (scope, kind, pass)
+            (self.number, self.suspect) = (number, suspect)
+        }
     }
 
-    private enum Sent<Answer> {
-        case sent(Answer)
-        case mustWaitAgain
+    /// Waits until the limits allow the request, and takes its permit. Returns nil if the task was cancelled or the
+    /// wait was too long.
+    @inline(never)
+    private func admittedRequest(
+        to scope: AppleScope, for asker: AppleAsker, queueSeconds: Double?
+    ) async -> AdmittedRequest? {
+        while true {
+            let kind = kind(of: asker)
+            let admitted = await admission(to: scope, kind, queueSeconds: queueSeconds, of: asker)
+            guard let pass = admitted else { return nil }
+            guard await gate.enter(kind, since: now(), makeRoom) else {
+                withdraw(pass, scope)
+                return nil
+            }
+            if let number = begin(scope, pass) {
+                return AdmittedRequest(scope: scope, kind: kind, pass: pass, number: number, suspect: asker.suspect)
+            }
+            gate.leave(kind)
+        }
     }
 
     @inline(never)
@@ -113,7 +122,7 @@ extension AppleLimits {
     }
 
     @inline(never)
-    private func finish(_ request: SentRequest, _ end: End) {
+    private func finish(_ request: AdmittedRequest, _ end: End) {
         let scope = request.scope
         let now = now()
         var newHold: Double?
@@ -143,7 +152,7 @@ extension AppleLimits {
 
     /// Counts the end of a request. The caller has locked `state`. Returns the seconds of a hold that the other
     /// replicas do not know yet; nil if there is none.
-    private func apply(_ end: End, of request: SentRequest, now: Double, _ state: inout State) -> Double? {
+    private func apply(_ end: End, of request: AdmittedRequest, now: Double, _ state: inout State) -> Double? {
         guard let waiting = state.scopes[request.scope] else { return nil }
         let pass = request.pass
         switch end {

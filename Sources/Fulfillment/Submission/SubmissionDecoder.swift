@@ -4,7 +4,8 @@ import Encodings
 public struct SubmissionDecoder: Sendable {
     public enum Decoded: Sendable, Equatable {
         case submission(Submission)
-        case deadLetter(DeadLetter)
+        /// Boxed, because this is rare and each submission in memory reserves room for the larger case.
+        indirect case deadLetter(DeadLetter)
 
         public var submission: Submission? {
             if case .submission(let submission) = self { submission } else { nil }

@@ -109,8 +109,8 @@ public final class SubmissionWorker: Sendable {
     /// Decides the submission. Returns the events to publish; none if the submission waits durably. Sends no request to
     /// Apple if the proof is enough.
     ///
-    /// Thousands of submissions wait in this function, each for as long as Apple takes. So each part that only computes
-    /// is a synchronous function, whose values take no memory during the wait.
+    /// Thousands of submissions wait in this function, each for as long as Apple takes. So the work before and after
+    /// the wait is in other functions, whose values take no memory during the wait.
     private func decide(
         _ screened: ScreenedSubmission, _ clock: inout StageClock
     ) async throws(Abandoned) -> ([OutcomeEvent], AnswerOrigin) {
@@ -128,21 +128,33 @@ public final class SubmissionWorker: Sendable {
                 return (rejected(screened, for: .unknownApp), .decided)
             }
             CrashPoint.answered.reached()
-            switch try await judge(screened, by: answer, retries) {
-            case .decided(let verdict):
-                CrashPoint.judged.reached()
-                // The slot is freed now, because recording may take long and is no retry.
-                retries.end()
-                noteAtApple(screened.item, since: start)
-                if retries.hasFailed { parking.recovery.answered(screened.submission.bundleID) }
-                clock.mark(.ask)
-                let events = try await record(verdict, on: screened, by: answer.besides(retries.further))
-                clock.mark(.record)
+            if let events = try await conclude(screened, by: answer, retries, since: start, &clock) {
                 return (events, .decided)
-            case let undecided:
-                metrics.retries.increment()
-                if try await !isTriedAgain(screened, after: undecided, retries, since: start) { return ([], .decided) }
             }
+        }
+    }
+
+    /// Records the verdict and returns its events. Without a verdict, parks the submission and returns no events, or
+    /// waits for the next try and returns nil.
+    @inline(never)
+    private func conclude(
+        _ screened: ScreenedSubmission, by answer: ProofAnswer, _ retries: RetryState, since start: Double,
+        _ clock: inout StageClock
+    ) async throws(Abandoned) -> [OutcomeEvent]? {
+        switch try await judge(screened, by: answer, retries) {
+        case .decided(let verdict):
+            CrashPoint.judged.reached()
+            // The slot is freed now, because recording may take long and is no retry.
+            retries.end()
+            noteAtApple(screened.item, since: start)
+            if retries.hasFailed { parking.recovery.answered(screened.submission.bundleID) }
+            clock.mark(.ask)
+            let events = try await record(verdict, on: screened, by: answer.besides(retries.further))
+            clock.mark(.record)
+            return events
+        case let undecided:
+            metrics.retries.increment()
+            return try await isTriedAgain(screened, after: undecided, retries, since: start) ? nil : []
         }
     }
 
