@@ -154,7 +154,7 @@ final class Browser {
     }
 
     @discardableResult
-    private func devtools(_ command: String, _ parameters: [String: Any]) async throws -> Any? {
+    func devtools(_ command: String, _ parameters: [String: Any]) async throws -> Any? {
         try await ask("POST", "/goog/cdp/execute", ["cmd": command, "params": parameters])
     }
 
