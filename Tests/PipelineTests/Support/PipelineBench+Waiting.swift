@@ -6,7 +6,8 @@ extension PipelineBench {
         _ player: String, _ expected: [String], file: StaticString = #fileID, line: UInt = #line
     ) async throws {
         try await changes.until(
-            "the answers to \(player) are \(expected), not \(answers(player))", file: file, line: line
+            "the answers to \(player) are \(expected), not \(answers(player)); the log:\n\(lastLines)\n", file: file,
+            line: line
         ) {
             answers(player) == expected
         }
@@ -17,7 +18,8 @@ extension PipelineBench {
         _ players: [String], count: Int, file: StaticString = #fileID, line: UInt = #line
     ) async throws {
         try await changes.until(
-            "\(count) answers to each of \(players), not \(players.map { answers($0).count })", file: file, line: line
+            "\(count) answers to each of \(players), not \(players.map { answers($0).count }); the log:\n\(lastLines)\n",
+            file: file, line: line
         ) {
             players.allSatisfy { answers($0).count == count }
         }

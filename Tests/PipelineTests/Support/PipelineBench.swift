@@ -26,6 +26,8 @@ final class PipelineBench: Sendable {
     let cluster: MockCluster
     let proofs = ScriptedProofs()
     let catalog = Shared(Sample.catalog)
+    /// The logs of all pipelines that the test started, in order.
+    private let logs = Shared<[RecordedLog]>([])
     private let producer: KafkaProducer
     private let adjust: @Sendable (inout PipelineSettings) -> Void
 
@@ -118,7 +120,13 @@ final class PipelineBench: Sendable {
             accounts: try NoNotifications.accounts(ledger.database),
             consumption: try NoNotifications.consumption(), metrics: metrics, health: health,
             logger: logger)
+        logs.update { $0.append(log) }
         return Running(pipeline, metrics, health, log)
+    }
+
+    /// The last lines of each pipeline's log, for the error of a wait that ended at its limit.
+    var lastLines: String {
+        logs.value.map { $0.lines.suffix(25).joined(separator: "\n") }.joined(separator: "\nthe next pipeline:\n")
     }
 
     func close() async throws {
