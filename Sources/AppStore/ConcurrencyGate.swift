@@ -132,6 +132,7 @@ public final class ConcurrencyGate: Sendable {
         }
     }
 
+    /// Gives a permit of this kind back.
     func leave(_ kind: RequestKind) {
         let admitted = state.withLock { state in
             state.shares.ended(kind)

@@ -85,6 +85,7 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         _ request: VerificationRequest, _ receipt: String, password: String?, to environment: StoreEnvironment
     ) async -> VerifyReceiptAnswer {
         let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
+        // The closure takes this member only, so that the waiting task keeps no second copy of the request.
         let ended = request.ended
         let answer = await limits.send(to: scope, for: AppleAsker(request)) {
             // The body is written only when the request goes. Thousands of requests may wait during an outage, and each

@@ -15,7 +15,7 @@ extension AppleLimits {
     ) async -> Answer? {
         if isFixed { return await gate.withPermit { await body().0 } }
         guard let request = await admittedRequest(to: scope, for: asker, queueSeconds: queueSeconds) else { return nil }
-        defer { gate.leave(request.kind) }
+        defer { gate.leave(request.pass.kind) }
         let (answer, end) = await body()
         finish(request, Task.isCancelled ? .unknown : end.orPlanted)
         return answer
@@ -24,15 +24,13 @@ extension AppleLimits {
     /// A request with a permit. It is a class, so that a request under way keeps only a reference in its task's memory.
     private final class AdmittedRequest: Sendable {
         let scope: AppleScope
-        let kind: RequestKind
         let pass: ScopeLimits.Pass
         /// The number that `AdaptiveConcurrency` gave the request.
         let number: UInt64
         let suspect: Suspect
 
-        init(scope: AppleScope, kind: RequestKind, pass: ScopeLimits.Pass, number: UInt64, suspect: Suspect) {
-            (self.scope, self.kind, self.pass) = (scope, kind, pass)
-            (self.number, self.suspect) = (number, suspect)
+        init(scope: AppleScope, pass: ScopeLimits.Pass, number: UInt64, suspect: Suspect) {
+            (self.scope, self.pass, self.number, self.suspect) = (scope, pass, number, suspect)
         }
     }
 
@@ -51,7 +49,7 @@ extension AppleLimits {
                 return nil
             }
             if let number = begin(scope, pass) {
-                return AdmittedRequest(scope: scope, kind: kind, pass: pass, number: number, suspect: asker.suspect)
+                return AdmittedRequest(scope: scope, pass: pass, number: number, suspect: asker.suspect)
             }
             gate.leave(kind)
         }
