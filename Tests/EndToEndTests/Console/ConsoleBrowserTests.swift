@@ -94,8 +94,6 @@ struct ConsoleBrowserTests {
             let console = "http://127.0.0.1:\(try await ConsoleTests.start(in: bed))"
             for (width, isDark) in [(1_152, false), (1_440, true), (390, false), (390, true)] {
                 let kind = "\(width)\(isDark ? "-dark" : "")"
-                // These checks are slow. So they see each width and each colour once, and not each pair of them.
-                let checksAccessibility = isDark == (width == 390)
                 try await Browser.run(width: width, isDark: isDark) { browser in
                     try await browser.open(console + "/sign-in")
                     #expect(try await browser.graveFaults() == [], "sign-in at \(kind)")
@@ -103,7 +101,7 @@ struct ConsoleBrowserTests {
                     try await signIn(browser, console, "ann", "a right: password")
                     for (name, path) in Self.views {
                         try await browser.open(console + path)
-                        if checksAccessibility { #expect(try await browser.graveFaults() == [], "\(name) at \(kind)") }
+                        #expect(try await browser.graveFaults() == [], "\(name) at \(kind)")
                         #expect(try #require(try await browser.contentWidth) <= width, "\(name) at \(kind)")
                         #expect(try await browser.layoutFaults() == [], "\(name) at \(kind)")
                         try await browser.picture("\(name)-\(kind)")
