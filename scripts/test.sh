@@ -25,7 +25,7 @@ step() { printf '== %s (%d s)\n' "$1" "$SECONDS"; }
 
 step "setup"
 scripts/setup.sh promtool=prometheus python3-venv python3-jsonschema python3-yaml systemd-analyze=systemd curl \
-    chromium chromedriver=chromium-driver
+    chromium-headless-shell chromedriver=chromium-driver
 # Runs the checks that need no build. They run beside the build and the first tests, because they use one processor at a
 # time or wait for the network.
 checks() {
