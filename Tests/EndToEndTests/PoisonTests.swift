@@ -171,7 +171,7 @@ extension EndToEnd {
                 deaths += 1
                 workers[index] = try bed.startWorker()
             }
-            return bed.unanswered(plan) == 0
+            return bed.isAnswered(plan)
         }
         try await bed.settle(plan)
         return deaths

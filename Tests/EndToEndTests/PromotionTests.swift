@@ -40,7 +40,7 @@ extension EndToEnd {
                                 """)
                     }
                 }
-                try await bed.outcomes.until("all are answered") { bed.unanswered(plan, in: $0) == 0 }
+                try await bed.outcomes.until("all are answered") { bed.isAnswered(plan, in: $0) }
                 // Workers commit offsets every second.
                 try await last(.seconds(2))
                 try await blocking { old.stopServer() }

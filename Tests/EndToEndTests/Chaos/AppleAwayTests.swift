@@ -59,10 +59,7 @@ extension Chaos {
                 try await last(.milliseconds(100))
             }
             let healed = ContinuousClock.now
-            // The first condition needs little processor time, so it is checked before the second.
-            while bed.outcomes.answerCount < plan.truths.count || bed.unanswered(plan) > 0,
-                ContinuousClock.now - healed < .seconds(600)
-            {
+            while !bed.isAnswered(plan), ContinuousClock.now - healed < .seconds(600) {
                 try await figures.look(bed, worker)
                 try await last(.milliseconds(500))
             }

@@ -12,8 +12,7 @@ import Testing
 /// Reads and changes rows that workers wrote, over HTTP.
 @Suite("The console, end to end", .wholeSystem)
 struct ConsoleTests {
-    /// The users, with the passwords `a right: password` and `another`. Their hashes have the fewest rounds, because a
-    /// debug build needs long for the usual rounds.
+    /// The users, with the passwords `a right: password` and `another`, hashed in the fewest rounds, which saves time.
     static let users = """
         ann:operate:$scrypt$ln=10,r=8,p=1$dGVzdHMgb2YgcmVjZWlwdA$uqZrE/gWXH/o/X7xeIhPCju65W1zWHG/O/39QmZycm8
         rob:read:$scrypt$ln=10,r=8,p=1$dGVzdHMgb2YgcmVjZWlwMg$CLqTQK5HirT7gMqvqPKLqVlwYRafc6ss/56lYE2brTU
