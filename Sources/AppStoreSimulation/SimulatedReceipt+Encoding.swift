@@ -58,30 +58,25 @@ extension SimulatedReceipt {
     }
 
     private static func signedData(_ payload: [UInt8], _ signature: SimulatedSignature) -> [UInt8] {
-        let content = node(0x30, bytes { $0.append(ASN1ObjectIdentifier.data) } + node(0xA0, node(0x04, payload)))
-        let signedData =
-            bytes { $0.append(1) } + node(0x31, bytes { $0.algorithm(.sha256) }) + content
-            + node(0xA0, signature.certificates.reduce([], +)) + node(0x31, bytes { $0.signerInfo(signature) })
-        return node(
-            0x30, bytes { $0.append(ASN1ObjectIdentifier.signedData) } + node(0xA0, node(0x30, signedData)))
-    }
-
-    private static func bytes(_ write: (inout DER.Serializer) -> Void) -> [UInt8] {
         var writer = DER.Serializer()
-        write(&writer)
-        return writer.serializedBytes
-    }
-
-    /// Returns a DER node. `DER.Serializer` moves the content byte by byte after it has written the content, which in a
-    /// debug build takes longer than all else that the simulation does for a receipt.
-    private static func node(_ identifier: UInt8, _ content: [UInt8]) -> [UInt8] {
-        let count = content.count
-        var length = [UInt8(truncatingIfNeeded: count)]
-        if count > 0x7F {
-            length = withUnsafeBytes(of: count.bigEndian) { Array($0.drop { $0 == 0 }) }
-            length.insert(0x80 | UInt8(length.count), at: 0)
+        writer.appendConstructedNode(identifier: .sequence) { contentInfo in
+            contentInfo.append(ASN1ObjectIdentifier.signedData)
+            contentInfo.appendConstructedNode(identifier: .context0) { explicit in
+                explicit.appendConstructedNode(identifier: .sequence) { signedData in
+                    signedData.append(1)
+                    signedData.appendConstructedNode(identifier: .set) { $0.algorithm(.sha256) }
+                    signedData.appendConstructedNode(identifier: .sequence) { content in
+                        content.append(ASN1ObjectIdentifier.data)
+                        content.appendConstructedNode(identifier: .context0) { $0.octets(payload) }
+                    }
+                    signedData.appendConstructedNode(identifier: .context0) { certificates in
+                        for certificate in signature.certificates { certificates.serializeRawBytes(certificate) }
+                    }
+                    signedData.appendConstructedNode(identifier: .set) { $0.signerInfo(signature) }
+                }
+            }
         }
-        return [identifier] + length + content
+        return writer.serializedBytes
     }
 }
 
