@@ -41,8 +41,6 @@ final class OutcomeLog: Sendable {
 
     var content: Content { state.withLock { $0.content } }
 
-    var answerCount: Int { state.withLock { $0.content.answers.count } }
-
     func events(of submissionID: String) -> [Event] {
         state.withLock { $0.content.events.filter { $0.submissionID == submissionID } }
     }
