@@ -110,6 +110,17 @@ cat .build/checks.log
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=12 tests "HTTP and Apple" --filter "$apple"
 wait "$packing" || { cat .build/packages.log && exit 1; }
 cat .build/packages.log
+# Runs three checks, one after the other, beside the tests. The checks mostly wait for Debian's mirror or for other
+# programs, and take minutes, so they begin early.
+users() {
+    local check
+    for check in installed examples commands; do
+        printf '== check-%s\n' "$check"
+        scripts/check-$check.sh || return 1
+    done
+}
+users >.build/users.log 2>&1 &
+using=$!
 # Each test has its own database. Swift Testing would begin all tests at once, and they would wait for one another.
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=12 tests "the database and the commands" \
     --skip "$pure" --skip "$flow" --skip "$apple" --skip "$plans" --skip "$whole"
@@ -121,33 +132,28 @@ export RECEIPTD_TEST_EVENTS=$PWD/.build/test-events.jsonl
 rm -f "$RECEIPTD_TEST_EVENTS"
 RECEIPTD_TEST_AXE=$(compgen -G "$PWD/.build/deploy-tools/lib/python3*/site-packages/axe_core_python/axe.min.js")
 export RECEIPTD_TEST_AXE
-# Runs three checks, one after the other, beside the tests. The checks mostly wait for Debian's mirror or for other
-# programs.
-users() {
-    local check
-    for check in installed examples commands; do
-        printf '== check-%s\n' "$check"
-        scripts/check-$check.sh || return 1
-    done
-}
-users >.build/users.log 2>&1 &
-using=$!
 tests "the whole" --filter "$whole" --skip "$stopping" --skip "$chaos"
 wait "$using" || { cat .build/users.log && exit 1; }
 cat .build/users.log
-# These groups run beside each other, because both mostly wait for killed processes to come back.
-SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=2 log=.build/stopping.log \
-    tests "the whole, while it stops" --filter "$stopping" >.build/stopping-said.log 2>&1 &
-ending=$!
-tests "the whole, among faults" --filter "$chaos"
-wait "$ending" || { cat .build/stopping-said.log && exit 1; }
-cat .build/stopping-said.log
-step "histories"
 # Plays the kept histories, and up to twenty new ones that begin within 20 s. If the worker differs from the model in a
 # new history, the history fails only if the worker differs again in a second or third play, because this machine may be
 # busy.
-TMPDIR=${databases:-${TMPDIR:-/tmp}} timeout --kill-after=10s 8m .build/debug/Histories \
-    --kept Tests/Histories/Kept --keep .build/histories --count 20 --seconds 20 --again 2 --width 20 --shrink 0
+histories() {
+    step "histories"
+    TMPDIR=${databases:-${TMPDIR:-/tmp}} timeout --kill-after=10s 8m .build/debug/Histories \
+        --kept Tests/Histories/Kept --keep .build/histories --count 20 --seconds 20 --again 2 --width 20 --shrink 0
+}
+# These groups and the histories run beside each other, because all mostly wait for killed processes to come back.
+SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=2 log=.build/stopping.log \
+    tests "the whole, while it stops" --filter "$stopping" >.build/stopping-said.log 2>&1 &
+ending=$!
+histories >.build/histories.log 2>&1 &
+playing=$!
+tests "the whole, among faults" --filter "$chaos"
+wait "$ending" || { cat .build/stopping-said.log && exit 1; }
+cat .build/stopping-said.log
+wait "$playing" || { cat .build/histories.log && exit 1; }
+cat .build/histories.log
 step "events that were seen"
 scripts/check-schemas.sh --all-kinds "$RECEIPTD_TEST_EVENTS"
 step "done"

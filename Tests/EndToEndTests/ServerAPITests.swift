@@ -58,8 +58,8 @@ extension EndToEnd {
         }
 
         @Test(
-            "if Apple does not know a transaction, workers reject it at the eighth try, or grant it once Apple knows it"
-        )
+            "if Apple does not know a transaction, workers reject it at the eighth try, or grant it once Apple knows it",
+            .takesLong)
         func unknown() async throws {
             try await Testbed.run { bed in
                 let worker = try bed.startWorker()
