@@ -8,7 +8,7 @@ import Kafka
 @main
 struct Bench: AsyncParsableCommand {
     @Option(help: "The folder of the release build.") var build = ".build/shipped/release"
-    @Option(help: "Another program to measure in place of receiptd, with --throughput-only.")
+    @Option(help: "Another program to measure in place of receiptd, with --throughput-only or --mix-only.")
     var worker: String?
     @Option(help: "The folder of the keys that sign receipts.") var signing = "seeds/signing"
     @Option(help: "Apple's latencies in milliseconds, separated by commas.") var latencies = "0,50,250"
@@ -23,6 +23,7 @@ struct Bench: AsyncParsableCommand {
     @Flag(help: "Send small iOS 6 receipts, which cannot be proven, in place of signed receipts.")
     var plain = false
     @Flag(help: "Measure only the traffic mix and the flood of junk, at 50 ms.") var trafficOnly = false
+    @Flag(help: "Measure only the traffic mix, at 50 ms.") var mixOnly = false
     @Option(help: "The honest purchases a second during the flood.") var honestRate = 100.0
     @Option(help: "The number of workers. Each has its own limit of requests in flight.") var replicas = 1
     @Option(help: "The grants that the database has before the run.") var grants = 0
@@ -46,8 +47,8 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "Measure only the cost of an idle worker, for this many seconds.") var idle: Double?
 
     func validate() throws {
-        if worker != nil, trafficOnly || !throughputOnly {
-            throw ValidationError("--worker measures throughput alone: it needs --throughput-only")
+        if worker != nil, trafficOnly || !throughputOnly && !mixOnly {
+            throw ValidationError("--worker measures only throughput: it needs --throughput-only or --mix-only")
         }
         if against != nil, trafficOnly || idle != nil || worker != nil {
             throw ValidationError("--against compares throughput and rates of two builds of receiptd")
@@ -60,6 +61,7 @@ struct Bench: AsyncParsableCommand {
 
     func run() async throws {
         if let idle { return print(try idleRun.measureIdle(seconds: idle)) }
+        if mixOnly { return print(try mixRun.measureMix()) }
         if let rates { return try measure(rates: rates, replicas: replicas) }
         if !trafficOnly { try measureLatencies() }
         if trafficOnly || !throughputOnly && against == nil { try measureTraffic() }
@@ -92,13 +94,16 @@ struct Bench: AsyncParsableCommand {
         print("first to other, by pairs:\n\(comparison.text)")
     }
 
-    private func measureTraffic() throws {
-        let run = BenchRun(
+    private var mixRun: BenchRun {
+        BenchRun(
             build: build, worker: worker, signing: signing, latency: 50, concurrency: concurrency,
             count: min(most, 30_000), settings: set, measuresLatency: false)
+    }
+
+    private func measureTraffic() throws {
         print(try ProofCost(signing: signing).measure())
-        print(try run.measureMix())
-        print(try run.measureFlood(honestRate: honestRate))
+        print(try mixRun.measureMix())
+        print(try mixRun.measureFlood(honestRate: honestRate))
     }
 
     private var databaseOptions: BenchDatabase.Options {

@@ -115,11 +115,14 @@ struct BenchRun {
         let genuine = try throughput(of: .genuine)
         let mixed = try throughput(of: nil)
         return "the mix: \(format(mixed.rate, 0))/s, \(format(mixed.rate / genuine.rate, 2)) times the "
-            + "\(format(genuine.rate, 0))/s of genuine purchases alone; \(format(mixed.asked, 3)) requests to Apple and "
-            + "\(format(mixed.cpu, 3)) ms of the worker's CPU for each submission"
+            + "\(format(genuine.rate, 0))/s of genuine purchases alone; for each submission, "
+            + "\(mixed.asked.map { format($0, 3) } ?? "uncounted") requests to Apple and "
+            + "\(format(mixed.cpu, 3)) ms of the worker's CPU"
     }
 
-    private func throughput(of kind: Traffic.Kind?) throws -> (rate: Double, asked: Double, cpu: Double) {
+    /// - Returns: `asked` is the number of requests to Apple for each submission; nil if the worker is not receiptd,
+    ///   whose metrics have the number.
+    private func throughput(of kind: Traffic.Kind?) throws -> (rate: Double, asked: Double?, cpu: Double) {
         let parts = try BenchParts(
             build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
             settings: settings)
@@ -130,7 +133,8 @@ struct BenchRun {
         try parts.waitForEvents(count - (kind == nil ? count * Traffic.Kind.unverifiable.share / 500 : 0))
         let rate = Double(parts.outcomes.count) / parts.outcomes.seconds
         try parts.waitForEvents(count)
-        return (rate, try parts.appleRequests() / Double(count), parts.usage().worker / Double(count) * 1000)
+        let asked = worker == nil ? try parts.appleRequests() / Double(count) : nil
+        return (rate, asked, parts.usage().worker / Double(count) * 1000)
     }
 
     /// Measures honest purchases at an even rate: alone, and beside ten times as many submissions, 95 % of them junk.

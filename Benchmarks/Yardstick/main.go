@@ -72,13 +72,15 @@ type event struct {
 	Quantity              int    `json:"quantity"`
 	Environment           string `json:"environment"`
 	PurchasedAt           string `json:"purchased_at"`
-	GrantedAt             string `json:"granted_at"`
+	GrantedAt             string `json:"granted_at,omitempty"`
+	Reason                string `json:"reason,omitempty"`
 }
 
 // A decided submission on its way to PostgreSQL and back to Kafka.
 type work struct {
 	submission submission
 	purchase   purchase
+	isGranted  bool
 	event      event
 	bytes      []byte
 	message    *kafka.Message
@@ -242,9 +244,16 @@ func verify(m *kafka.Message, apple chan struct{}, decided chan *work) {
 	w.submission.ReceiptData = ""
 	a := ask(body)
 	<-apple
-	if a.Status != 0 {
-		log.Fatalf("status %d", a.Status)
+	bundle := a.Receipt.BundleID
+	if bundle == "" {
+		bundle = a.Receipt.BID
 	}
+	if a.Status != 0 || bundle != w.submission.BundleID {
+		w.reject("status " + strconv.Itoa(a.Status) + " for " + bundle)
+		decided <- w
+		return
+	}
+	w.isGranted = true
 	w.purchase = a.Receipt.purchase
 	if len(a.Receipt.InApp) > 0 {
 		w.purchase = a.Receipt.InApp[0]
@@ -266,6 +275,16 @@ func verify(m *kafka.Message, apple chan struct{}, decided chan *work) {
 	w.bytes, err = json.Marshal(w.event)
 	check(err)
 	decided <- w
+}
+
+func (w *work) reject(reason string) {
+	id := sha256.Sum256([]byte("rejected:" + w.submission.SubmissionID))
+	w.event = event{
+		EventID: hex.EncodeToString(id[:16]), Type: "receipt.rejected", SubmissionID: w.submission.SubmissionID,
+		PlayerID: w.submission.PlayerID, BundleID: w.submission.BundleID, Reason: reason}
+	var err error
+	w.bytes, err = json.Marshal(w.event)
+	check(err)
 }
 
 func ask(body []byte) answer {
@@ -313,6 +332,9 @@ func insertGrants(ctx context.Context, database database, batch []*work) {
 	var ids, originals, players, bundles, products, environments, purchased, submissions, granted []string
 	var quantities []int32
 	for _, w := range batch {
+		if !w.isGranted {
+			continue
+		}
 		ids = append(ids, w.purchase.TransactionID)
 		originals = append(originals, w.purchase.OriginalTransactionID)
 		players = append(players, w.submission.PlayerID)
@@ -324,6 +346,9 @@ func insertGrants(ctx context.Context, database database, batch []*work) {
 		granted = append(granted, w.event.GrantedAt)
 		quantities = append(quantities, int32(w.event.Quantity))
 	}
+	if len(ids) == 0 {
+		return
+	}
 	rows, err := database.Query(ctx, `INSERT INTO yardstick_grants
 		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::text[],
 			$8::text[]::timestamptz[], $9::text[], $10::text[]::timestamptz[])
@@ -331,15 +356,11 @@ func insertGrants(ctx context.Context, database database, batch []*work) {
 		ids, originals, players, bundles, products, quantities, environments, purchased, submissions, granted)
 	check(err)
 	defer rows.Close()
-	isNew := 0
+	// Fewer rows than ids come back if Kafka delivers records again, or if a receipt is replayed. Either way, their events
+	// are published again.
 	for rows.Next() {
-		isNew++
 	}
 	check(rows.Err())
-	if isNew != len(batch) {
-		// If a partition changes its owner before a commit, Kafka delivers its records again, and their events are published again.
-		log.Printf("%d of %d were new", isNew, len(batch))
-	}
 }
 
 func insertEvents(ctx context.Context, database database, batch []*work) {
