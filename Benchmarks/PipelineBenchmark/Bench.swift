@@ -50,10 +50,10 @@ struct Bench: AsyncParsableCommand {
         if worker != nil, trafficOnly || !throughputOnly && !mixOnly {
             throw ValidationError("--worker measures only throughput: it needs --throughput-only or --mix-only")
         }
-        if against != nil, trafficOnly || idle != nil || worker != nil {
+        if against != nil, trafficOnly || mixOnly || idle != nil || worker != nil {
             throw ValidationError("--against compares throughput and rates of two builds of receiptd")
         }
-        if database != nil, trafficOnly || idle != nil || rates == nil && !throughputOnly {
+        if database != nil, trafficOnly || mixOnly || idle != nil || rates == nil && !throughputOnly {
             throw ValidationError("--database is for --throughput-only and --rates")
         }
         guard pairs >= 1 else { throw ValidationError("--pairs begins with 1") }
