@@ -178,8 +178,9 @@ package struct DemoRun: Sendable {
         }
         for arrangement in material.cases.flatMap(\.arrangements) { parts.apple.register(arrangement) }
         let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "PATH" || $0.key == "HOME" }
-        // The cases count requests. With a shorter time-out, the worker of a busy machine would repeat some requests.
-        let own = Self.workerSettings.merging(["APPLE_TIMEOUT_SECONDS": "3"]) { $1 }
+        // The cases count requests. With a shorter time-out, the worker of a busy machine would repeat some requests. At
+        // 3 s, the worker repeated two of them while tests kept both processors busy.
+        let own = Self.workerSettings.merging(["APPLE_TIMEOUT_SECONDS": "8"]) { $1 }
             .merging(Self.settings(signing: material.signing)) { own, _ in own }
             .merging(settings) { $1 }
         try Task.checkCancellation()

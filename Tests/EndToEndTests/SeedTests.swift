@@ -10,7 +10,7 @@ extension EndToEnd {
     func seeds() async throws {
         let cases = try SeedCase.loadAll(in: Seeds.directory)
         // The test counts requests. With a short time-out, a busy machine would repeat some requests.
-        try await Testbed.run(settings: ["APPLE_TIMEOUT_SECONDS": "3"]) { bed in
+        try await Testbed.run(settings: ["APPLE_TIMEOUT_SECONDS": "8"]) { bed in
             for arrangement in cases.flatMap(\.arrangements) { bed.apple.register(arrangement) }
             let properties = KafkaProperties([("bootstrap.servers", bed.parts.bootstrapServers)])
             let (outcomes, deadLetters) = (bed.parts.outcomesTopic, bed.parts.deadLettersTopic)
