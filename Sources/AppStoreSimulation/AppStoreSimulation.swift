@@ -30,8 +30,8 @@ public final class AppStoreSimulation: Sendable {
         public var trackReceipts = false
         /// The most requests that `requestLog` keeps.
         public var logCapacity = 0
-        /// The signer of transactions, renewal info, notifications and receipts. If it is nil, their signatures are
-        /// worthless, like `SimulatedSignature.dummy`.
+        /// The signer of transactions, renewal info, notifications and receipts. If it is nil, their signatures are not
+        /// valid, like `SimulatedSignature.dummy`.
         public var signer: SimulatedSigner?
         /// The closure that gets each notification of the store, in order. The function that changes the store calls
         /// this closure before it returns.
@@ -102,13 +102,13 @@ public final class AppStoreSimulation: Sendable {
     /// The last requests, oldest first; at most `Options.logCapacity`.
     public var requestLog: [SimulatedRequestRecord] { service.update { $0.tally.log.all } }
 
-    /// Returns the number of requests with exactly this `receipt-data`; 0 unless `Options.trackReceipts`.
+    /// Returns the number of requests with exactly this `receipt-data`; 0 unless `Options.trackReceipts` is true.
     public func requests(receiptData: String) -> Int {
         let receipt = ReceiptHash.hash(receiptData)
         return service.update { $0.tally.requests(receipt: receipt) }
     }
 
-    /// Returns the number of requests to Get Transaction Info for this id; 0 unless `Options.trackReceipts`.
+    /// Returns the number of requests to Get Transaction Info for this id; 0 unless `Options.trackReceipts` is true.
     public func requests(transactionID: String) -> Int {
         let transaction = SimulatedTransaction.hash(transactionID)
         return service.update { $0.tally.requests(receipt: transaction) }

@@ -85,8 +85,8 @@ struct AppleAnswer {
         body.writeStaticString("],")
     }
 
-    /// Writes the renewal of a subscription that the store does not know. The subscription counts as renewing until its
-    /// period ends.
+    /// Writes the renewal of a subscription that the store does not know. The answer says that the subscription will
+    /// renew, unless its period has ended.
     private func writeRenewal(after purchase: SimulatedPurchase, into body: inout ByteBuffer) {
         let isExpired = (purchase.expiresDateMilliseconds ?? .max) < requestDate
         body.writeStaticString("{")
@@ -227,8 +227,8 @@ struct AppleAnswer {
         body.writeStaticString("}")
     }
 
-    /// Writes the expiry. In iOS 6 answers `expires_date` is in milliseconds, and the keys of the dates as text end in
-    /// `_formatted`.
+    /// Writes the expiry date in the three forms of iOS 6 answers: `expires_date` in milliseconds, and as text
+    /// `expires_date_formatted` (GMT) and `expires_date_formatted_pst` (Los Angeles).
     private func writeExpiry(_ milliseconds: Int64, into body: inout ByteBuffer) {
         let time = Timestamp(milliseconds: milliseconds / 1000 * 1000)
         body.writeField("\"expires_date\":", quoting: milliseconds)

@@ -31,10 +31,10 @@ enum ReceiptAttribute {
     static let isTrial: Int64 = 1713
     static let isInIntroOffer: Int64 = 1719
 
-    /// The attribute with the behaviour: at receipt level, a UTF8String with JSON.
+    /// The attribute of the receipt with its `SimulatedBehaviour`: a UTF8String with JSON.
     static let behaviour: Int64 = 90_000
-    /// The attribute with the account token: at in-app level, a UTF8String. Apple's receipts do not have it.
+    /// The attribute of a purchase with its account token: a UTF8String. Apple's receipts do not contain the token.
     static let appAccountToken: Int64 = 90_101
-    /// The attribute with the ownership: at in-app level, a UTF8String, `PURCHASED` or `FAMILY_SHARED`.
+    /// The attribute of a purchase with its ownership: the UTF8String `PURCHASED` or `FAMILY_SHARED`.
     static let ownershipType: Int64 = 90_102
 }

@@ -1,6 +1,6 @@
 import Encodings
 
-/// The content of `receipt-data`: a receipt of one of the two kinds, or neither.
+/// The content of `receipt-data`: an app receipt (iOS 7 and later), a transaction receipt (iOS 6), or other text.
 enum SimulatedEvidence {
     case appReceipt(ParsedAppReceipt)
     case transactionReceipt(ParsedTransactionReceipt)

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// The simulated App Store's latency in milliseconds. The delay of a behaviour's step comes on top.
+/// The simulated App Store's latency in milliseconds. The simulation adds the delay of a behaviour's step to it.
 ///
 /// In JSON: `{"fixed_ms":5}`, `{"uniform_ms":[5,20]}` or `{"median_ms":40,"sigma":0.5,"cap_ms":2000}`.
 public enum SimulatedLatency: Sendable, Hashable {

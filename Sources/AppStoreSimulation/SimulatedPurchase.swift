@@ -1,6 +1,6 @@
 /// One in-app purchase inside a simulated app receipt.
 public struct SimulatedPurchase: Sendable, Hashable, Codable {
-    /// The product type. The raw value is that of attribute 1707, which Apple does not document.
+    /// The product type. The raw value is the value of the receipt's attribute 1707, which Apple does not document.
     public enum Kind: Int, Sendable, Hashable, Codable, CaseIterable {
         case nonConsumable = 0
         case consumable = 1

@@ -2,7 +2,7 @@ import Encodings
 import SwiftASN1
 
 extension SimulatedReceipt {
-    /// Returns the base64 for `receipt-data`, with a worthless signature.
+    /// Returns the base64 for `receipt-data`, with a signature that is not valid.
     public func base64Encoded() -> String {
         base64Encoded { _ in .dummy }
     }

@@ -1,6 +1,6 @@
 /// The parts that a signer puts around the payload of an app receipt.
 public struct SimulatedSignature: Sendable {
-    /// The RSA signature over the payload. Receipts have no signed attributes.
+    /// The RSA signature over the payload itself, because receipts have no signed attributes.
     public var signature: [UInt8]
     /// The certificates in DER: leaf, intermediate, root.
     public var certificates: [[UInt8]]
@@ -13,6 +13,6 @@ public struct SimulatedSignature: Sendable {
         self.issuerAndSerialNumber = issuerAndSerialNumber
     }
 
-    /// A worthless signature with the length of a real one (RSA 2048), without certificates.
+    /// A signature that is not valid, with the length of a real one (RSA 2048), without certificates.
     public static let dummy = SimulatedSignature(signature: [UInt8](repeating: 0x5A, count: 256))
 }

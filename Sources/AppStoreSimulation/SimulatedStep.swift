@@ -35,7 +35,7 @@ public struct SimulatedStep: Sendable, Hashable {
     }
 
     public var answer: Answer
-    /// The wait before the answer, in milliseconds. The simulation's latency comes on top.
+    /// The wait before the answer, in milliseconds. The simulation adds its latency to this wait.
     public var delayMilliseconds: Int
     /// The environment to which the step applies; nil for both.
     public var environment: SimulatedEnvironment?

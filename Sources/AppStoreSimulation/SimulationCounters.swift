@@ -7,8 +7,8 @@ public struct SimulationCounters: Sendable, Hashable, Codable {
     public var sandboxRequests = 0
     /// The requests by endpoint; the key is the raw value of `SimulatedEndpoint`.
     public var endpoints: [String: Int] = [:]
-    /// The answers by kind: `status_0`, `status_21007`, `http_503`, `html`, `hang`, `reset` and so on. An answer counts
-    /// before its latency begins.
+    /// The answers by kind: `status_0`, `status_21007`, `http_503`, `html`, `hang`, `reset` and so on. The simulation
+    /// counts an answer first, and then waits for the simulated latency.
     public var answers: [String: Int] = [:]
     /// The requests that were read and not yet answered. A hung request counts until the client closes the connection.
     public var concurrentRequests = 0
@@ -16,7 +16,7 @@ public struct SimulationCounters: Sendable, Hashable, Codable {
     public var openConnections = 0
     /// The connections accepted since the start or the last reset.
     public var connections = 0
-    /// The number of different receipts, at most one million; 0 unless `trackReceipts`.
+    /// The number of different receipts, at most one million; 0 unless `trackReceipts` in the options is true.
     public var receipts = 0
 
     enum CodingKeys: String, CodingKey {
@@ -40,7 +40,7 @@ public struct SimulatedRequestRecord: Sendable, Hashable, Codable {
     public var endpoint: SimulatedEnvironment
     public var api: SimulatedEndpoint
     /// The transactions in the request's receipt. Empty during an outage, and for a receipt that was not recognised.
-    /// For the App Store Server API, the id in the request, also during an outage.
+    /// For a request to the App Store Server API, the list has the id in the request, also during an outage.
     public var transactionIDs: [String]
     /// The hash of the receipt in 16 hexadecimal digits, stable between runs.
     public var receiptHash: String

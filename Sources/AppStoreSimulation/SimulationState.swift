@@ -3,7 +3,7 @@ struct SimulationState: Sendable {
     /// The most receipts with a count of their own. The simulation does not count requests for further receipts, so
     /// each such request gets the first step of the behaviour.
     static let maximumReceipts = 1_000_000
-    /// The most behaviours that the cache of decoded behaviours keeps.
+    /// The most decoded behaviours in the cache.
     static let maximumDecodedBehaviours = 4096
 
     struct ErrorRate: Sendable {
@@ -37,7 +37,7 @@ struct SimulationState: Sendable {
         tally = RequestTally(tracksReceipts: tracksReceipts, logCapacity: logCapacity)
     }
 
-    /// The facts of a request that are known before its body is read.
+    /// The facts about a request that the simulation knows before it parses the request's body.
     struct Opening {
         /// The latency in nanoseconds.
         var latency: Int64

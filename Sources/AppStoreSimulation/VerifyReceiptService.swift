@@ -50,7 +50,7 @@ final class VerifyReceiptService: Sendable {
     }
 
     /// Changes the state, and wakes the tasks that wait for counters. Every change of the state must go through this
-    /// function, except the count that chooses a step.
+    /// function. Only `step` does not use it, because no counter contains the count that chooses a step.
     @discardableResult
     func update<Result: Sendable>(_ change: (inout SimulationState) -> Result) -> Result {
         let (result, woken) = state.withLock { state in
@@ -60,7 +60,7 @@ final class VerifyReceiptService: Sendable {
         return result
     }
 
-    /// Returns the step for a receipt. Takes no lock if neither the simulation nor the receipt has a behaviour.
+    /// Returns the step for a receipt. Takes no lock if `hash` is nil and the receipt contains no behaviour.
     private func step(
         _ endpoint: SimulatedEnvironment, _ request: VerifyReceiptRequest?, _ evidence: SimulatedEvidence,
         _ hash: UInt64?

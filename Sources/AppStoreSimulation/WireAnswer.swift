@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The action with which the simulation answers on a connection.
+/// The simulation's answer to one request, as the client sees it on the connection: bytes or a fault.
 enum WireAnswer {
     /// A whole response.
     case response(ByteBuffer)
@@ -53,10 +53,10 @@ enum AnswerKind: Hashable, Sendable {
     }
 }
 
-/// The circumstances of one request on its connection.
+/// The properties of a connection that the answer to one request needs.
 struct ConnectionTurn {
     let endpoint: SimulatedEnvironment
-    /// True if the connection closes after the answer. The answer's head says so.
+    /// True if the connection closes after the answer. An HTTP answer then has the header `Connection: close`.
     let isLast: Bool
     /// The empty buffer for the answer.
     let buffer: ByteBuffer

@@ -10,13 +10,13 @@ struct LifeRun: Sendable {
         let delivery: NotificationDelivery.Tally
     }
 
-    /// The longest wait before the next look at the clock.
+    /// The longest time between two readings of the clock.
     private static let longestWait = Duration.milliseconds(200)
 
     let options: LifeOptions
     let seed: UInt64
     let delivery: NotificationDelivery
-    /// Prints a line.
+    /// The function that prints a line.
     let say: @Sendable (String) -> Void
 
     /// Runs the life, and writes the summary. Returns once the life is over or the task is cancelled.

@@ -113,7 +113,7 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// Reads `median,sigma[,cap]`.
+/// The value of the option `--latency`: `median,sigma[,cap]`.
 struct LatencyArgument: ExpressibleByArgument {
     var latency: SimulatedLatency
 

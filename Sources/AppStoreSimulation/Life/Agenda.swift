@@ -1,10 +1,11 @@
-/// The future events, soonest first. Events that are due at one time keep the order in which they were added.
+/// The future events of a `SimulatedLife`, soonest first. Events that are due at the same time keep the order in which
+/// they were added.
 struct Agenda: Sendable {
     enum Event: Sendable, Hashable {
         case visit(player: Int)
-        /// The end of the period whose transaction has this id.
+        /// A subscription period (the time that one payment covers) ends. The text is the period's transaction id.
         case periodEnds(String)
-        /// Apple's next try to charge for a subscription. The id is that of the last paid period.
+        /// Apple tries again to charge for a subscription. The text is the transaction id of the last paid period.
         case retry(String)
         case graceEnds(String)
         case giveUp(String)

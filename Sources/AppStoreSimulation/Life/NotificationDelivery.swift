@@ -48,14 +48,14 @@ public final class NotificationDelivery: Sendable {
 
     public var tally: Tally { state.withLock { $0.tally } }
 
-    /// Adds a notification to post. The function's type is that of `AppStoreSimulation.Options.notified`.
+    /// Adds a notification to post. `AppStoreSimulation.Options.notified` can be this function.
     public func add(_ notification: SignedNotification) { continuation.yield(notification) }
 
     /// Ends the stream of notifications. `run` returns once each added notification is accepted, lost, or given up
     /// after its last try.
     public func finish() { continuation.finish() }
 
-    /// Posts notifications, several at once, until `finish`.
+    /// Posts the added notifications, several at once. A call of `finish` ends this work.
     public func run(_ apple: AppStoreSimulation) async {
         await withTaskGroup(of: Void.self) { group in
             var underWay = 0

@@ -12,7 +12,7 @@ struct NotificationPoster: Sendable {
     private let port: Int
     private let path: String
 
-    /// Returns nil unless the address begins with http.
+    /// Returns nil unless the address is a URL with the scheme `http` and a host.
     init?(url text: String) {
         guard let url = URLComponents(string: text), url.scheme == "http", let host = url.host, !host.isEmpty else {
             return nil
@@ -55,7 +55,7 @@ struct NotificationPoster: Sendable {
         return result
     }
 
-    /// Reports once whether the server's answer has a status from 200 to 206, as Apple wants it.
+    /// Reports once whether the server's answer has a status from 200 to 206, which Apple counts as success.
     private final class AnswerReader: ChannelInboundHandler {
         typealias InboundIn = HTTPClientResponsePart
         private let answered: EventLoopPromise<ToldNotification.AttemptResult>

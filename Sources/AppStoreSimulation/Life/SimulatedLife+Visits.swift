@@ -71,7 +71,7 @@ extension SimulatedLife {
         }
     }
 
-    /// Makes a random change of a subscription in force, or none.
+    /// Makes a random change of an active subscription, or no change.
     private mutating func change(_ subscription: StoreSubscription, in store: inout SimulatedStore) -> [Happening] {
         let (account, id) = (subscription.account, subscription.originalID)
         guard subscription.renewal.isOn else {
@@ -99,7 +99,7 @@ extension SimulatedLife {
         return changeFromOutside(subscription, in: &store)
     }
 
-    /// Makes a random change that the studio or the family causes, or none.
+    /// Makes a random change that the studio or the player's family causes, or no change.
     private mutating func changeFromOutside(
         _ subscription: StoreSubscription, in store: inout SimulatedStore
     ) -> [Happening] {
@@ -142,7 +142,8 @@ extension SimulatedLife {
 }
 
 extension SimulatedStore {
-    /// Returns the newest period of a subscription. Returns the purchase itself if it is not a subscription.
+    /// Returns the newest period of the transaction's subscription. Returns the transaction itself if it belongs to no
+    /// subscription.
     func newest(of id: String) throws(Fault) -> StoreTransaction {
         let known = try transaction(id)
         return try transaction(subscriptions[known.originalID]?.periods.last ?? id)

@@ -1,5 +1,5 @@
-/// Simulated players who buy, renew, lapse, get a grace period, change plans, and ask for refunds. The type is a value:
-/// equal plans make equal lives.
+/// Simulated players who buy, renew, lapse, get a grace period, change plans, and ask for refunds. Chance depends only
+/// on `Plan.seed`, so two lives with equal plans do the same.
 ///
 /// `Plan.dayMilliseconds` is the length of a day. With short days a month passes in a minute. All timestamps are times
 /// of the real clock, as in Apple's sandbox.

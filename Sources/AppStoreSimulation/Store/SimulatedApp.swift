@@ -76,7 +76,7 @@ public struct SimulatedProduct: Sendable, Hashable, Codable {
 }
 
 public struct SimulatedPlan: Sendable, Hashable, Codable {
-    /// The `subscriptionGroupIdentifier`. A customer has at most one subscription in force in each group.
+    /// The `subscriptionGroupIdentifier`. A customer has at most one active subscription in each group.
     public let groupID: String
     public let periodMilliseconds: Int64
     /// The milliseconds of access after the period's end while Apple cannot charge the customer; 0 without a grace

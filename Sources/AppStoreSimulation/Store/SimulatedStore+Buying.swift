@@ -2,8 +2,8 @@ extension SimulatedStore {
     private static let firstProductionID: Int64 = 350_000_000_000_000
     private static let firstSandboxID: Int64 = 2_000_000_000_000_000
 
-    /// Sells a product to a customer. The notification is ONE_TIME_CHARGE or SUBSCRIBED, or OFFER_REDEEMED for an offer
-    /// code.
+    /// Sells a product to a customer. Makes the notification ONE_TIME_CHARGE or SUBSCRIBED, or OFFER_REDEEMED for an
+    /// offer code.
     @discardableResult
     public mutating func buy(
         _ productID: String, by account: SimulatedAccount, _ terms: SimulatedTerms = SimulatedTerms()
@@ -65,8 +65,8 @@ extension SimulatedStore {
 
     /// - Parameters:
     ///   - original: the original transaction; nil if the purchase is its own original.
-    ///   - renewedAt: the start of the new period if the App Store renews the subscription: the end of the previous
-    ///     period, or now after a gap. Nil if the customer buys.
+    ///   - renewedAt: the start of the new period if the App Store renews the subscription; nil if the customer buys.
+    ///     The start is the end of the previous period, or now after a gap without access.
     func makeTransaction(
         _ product: SimulatedProduct, number: Int64, _ buyer: (account: SimulatedAccount, terms: SimulatedTerms),
         after: (original: StoreTransaction?, renewedAt: Int64?)

@@ -1,13 +1,13 @@
 extension SimulatedStore {
     static let wholePercent = 100_000
 
-    /// Enters a customer's request for a refund. The notification is CONSUMPTION_REQUEST.
+    /// Asks for a refund as a customer does. Makes the notification CONSUMPTION_REQUEST.
     /// - Parameter reason: `UNINTENDED_PURCHASE`, `FULFILLMENT_ISSUE`, `UNSATISFIED_WITH_PURCHASE`, `LEGAL`, `OTHER`.
     public mutating func requestRefund(of id: String, reason: String = "UNINTENDED_PURCHASE") throws(Fault) {
         notify("CONSUMPTION_REQUEST", of: try transaction(id)) { $0.consumptionRequestReason = reason }
     }
 
-    /// Refunds a purchase, whole or in part. The notification is REFUND. A second refund must have a larger share,
+    /// Refunds a purchase, whole or in part. Makes the notification REFUND. A second refund must have a larger share,
     /// because the share is the total of both refunds.
     /// - Parameters:
     ///   - milliPercent: the share of the whole quantity, in thousandths of a percent; nil for all of it.
@@ -25,7 +25,8 @@ extension SimulatedStore {
         notify("REFUND", subtype, of: refunded)
     }
 
-    /// Reverses the last refund after a dispute. The notification is REFUND_REVERSED. An earlier, smaller refund stays.
+    /// Reverses the last refund after a dispute. An earlier, smaller refund stays. Makes the notification
+    /// REFUND_REVERSED.
     public mutating func reverseRefund(of id: String) throws(Fault) {
         var kept = try transaction(id)
         guard kept.revocation != nil else { throw .notRefunded(id) }
@@ -34,12 +35,13 @@ extension SimulatedStore {
         notify("REFUND_REVERSED", of: kept)
     }
 
-    /// Refuses the customer's request for a refund. The notification is REFUND_DECLINED.
+    /// Refuses the customer's request for a refund. Makes the notification REFUND_DECLINED.
     public mutating func declineRefund(of id: String) throws(Fault) {
         notify("REFUND_DECLINED", of: try transaction(id))
     }
 
-    /// Ends family sharing for a family member. The notification is REVOKE. Throws if the customer bought the purchase.
+    /// Ends family sharing for a family member. Makes the notification REVOKE. Throws if the customer bought the
+    /// purchase.
     public mutating func revoke(_ id: String) throws(Fault) {
         var revoked = try transaction(id)
         guard !revoked.isPurchased else { throw .notFamilyShared(id) }

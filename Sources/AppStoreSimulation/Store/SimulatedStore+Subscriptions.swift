@@ -1,5 +1,5 @@
 extension SimulatedStore {
-    /// Renews a subscription. The notification is DID_RENEW, with BILLING_RECOVERY if Apple could not charge before.
+    /// Renews a subscription. Makes the notification DID_RENEW, with BILLING_RECOVERY if Apple could not charge before.
     /// The next period begins at the end of the last period. After a gap without access, the next period begins now.
     @discardableResult
     public mutating func renew(_ id: String) throws(Fault) -> StoreTransaction {
@@ -22,7 +22,7 @@ extension SimulatedStore {
         return next
     }
 
-    /// Turns automatic renewal on or off for the customer. The notification is DID_CHANGE_RENEWAL_STATUS.
+    /// Turns automatic renewal on or off for the customer. Makes the notification DID_CHANGE_RENEWAL_STATUS.
     public mutating func setRenewal(of id: String, isOn: Bool) throws(Fault) {
         try change(id, "DID_CHANGE_RENEWAL_STATUS", isOn ? "AUTO_RENEW_ENABLED" : "AUTO_RENEW_DISABLED") {
             $0.renewal.isOn = isOn
@@ -30,8 +30,8 @@ extension SimulatedStore {
         }
     }
 
-    /// Fails to charge for a renewal. The notification is DID_FAIL_TO_RENEW, with GRACE_PERIOD if the plan has a grace
-    /// period.
+    /// Fails to charge for a renewal. Makes the notification DID_FAIL_TO_RENEW, with GRACE_PERIOD if the plan has a
+    /// grace period.
     public mutating func failToRenew(_ id: String) throws(Fault) {
         let grace = try subscription(id).product.plan?.graceMilliseconds ?? 0
         try change(id, "DID_FAIL_TO_RENEW", grace > 0 ? "GRACE_PERIOD" : nil) {
@@ -41,12 +41,12 @@ extension SimulatedStore {
         }
     }
 
-    /// Ends the grace period. The App Store still tries to charge. The notification is GRACE_PERIOD_EXPIRED.
+    /// Ends the grace period. The App Store still tries to charge. Makes the notification GRACE_PERIOD_EXPIRED.
     public mutating func endGrace(_ id: String) throws(Fault) {
         try change(id, "GRACE_PERIOD_EXPIRED", nil) { $0.renewal.graceExpiresAt = nil }
     }
 
-    /// Ends a subscription. The notification is EXPIRED.
+    /// Ends a subscription. Makes the notification EXPIRED.
     public mutating func expire(_ id: String, _ end: StoreSubscription.End = .customerCancelled) throws(Fault) {
         try change(id, "EXPIRED", end.subtype) {
             $0.renewal.isOn = false
@@ -57,7 +57,7 @@ extension SimulatedStore {
         }
     }
 
-    /// Upgrades to a more expensive plan at once. The rest of the period is lost. The notification is
+    /// Upgrades to a more expensive plan at once. The rest of the paid period is lost. Makes the notification
     /// DID_CHANGE_RENEWAL_PREF with UPGRADE.
     @discardableResult
     public mutating func upgrade(_ id: String, to productID: String) throws(Fault) -> StoreTransaction {
@@ -75,7 +75,7 @@ extension SimulatedStore {
     }
 
     /// Downgrades to a cheaper plan at the next renewal. Withdraws an earlier downgrade if `productID` is the present
-    /// product. The notification is DID_CHANGE_RENEWAL_PREF, with DOWNGRADE for a downgrade.
+    /// product. Makes the notification DID_CHANGE_RENEWAL_PREF, with DOWNGRADE for a downgrade.
     public mutating func downgrade(_ id: String, to productID: String) throws(Fault) {
         let earlier = try subscription(id)
         let product = try product(productID, of: earlier.account.bundleID)
@@ -85,7 +85,7 @@ extension SimulatedStore {
         }
     }
 
-    /// Asks the customer to agree to a higher price, or stores the customer's consent. The notification is
+    /// Asks the customer to agree to a higher price, or stores the customer's consent. Makes the notification
     /// PRICE_INCREASE.
     public mutating func raisePrice(of id: String, isAgreed: Bool) throws(Fault) {
         try change(id, "PRICE_INCREASE", isAgreed ? "ACCEPTED" : "PENDING") {
@@ -93,7 +93,7 @@ extension SimulatedStore {
         }
     }
 
-    /// Extends the newest period at the studio's expense. The notification is RENEWAL_EXTENDED.
+    /// Extends the newest period at the studio's expense. Makes the notification RENEWAL_EXTENDED.
     public mutating func extend(_ id: String, milliseconds: Int64) throws(Fault) {
         let earlier = try subscription(id)
         var last = try transaction(earlier.periods.last ?? id)
@@ -105,7 +105,7 @@ extension SimulatedStore {
 
     /// Copies the newest period to another original transaction, as Apple does after a change to other plans or to
     /// Family Sharing. The copy has another transaction id, and the same order, purchase date and expiry date as the
-    /// period. Apple reports the copy as the begin of a subscription.
+    /// period. Apple reports the copy as the start of a subscription.
     /// - Parameter namesPrevious: true if the copy names the original transaction that it continues.
     @discardableResult
     public mutating func convert(_ id: String, namesPrevious: Bool) throws(Fault) -> StoreTransaction {

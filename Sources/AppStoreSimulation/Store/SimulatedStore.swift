@@ -1,5 +1,5 @@
-/// The simulated App Store's state: apps, customers, their purchases, and notifications. The type is a value without a
-/// clock. With equal seeds, equal calls at equal times make equal ids and notifications.
+/// The simulated App Store's state: apps, customers, their purchases, and notifications. The store reads no clock:
+/// callers set `now`. With equal seeds, equal calls at equal times make equal ids and notifications.
 public struct SimulatedStore: Sendable {
     /// The time of the next change, in milliseconds since 1970.
     public var now: Int64 = 0
@@ -30,7 +30,7 @@ public struct SimulatedStore: Sendable {
         case unknownNotification(String)
         /// The product or the transaction is not an auto-renewable subscription.
         case notASubscription(String)
-        /// The account has a subscription in force in the product's group. `upgrade` and `downgrade` change its plan.
+        /// The account already has an active subscription in the product's group: call `upgrade` or `downgrade`.
         case alreadySubscribed(String)
         /// The purchase is not a non-consumable. Only a non-consumable gets another id when it is restored.
         case notRestorable(String)

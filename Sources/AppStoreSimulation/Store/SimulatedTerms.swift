@@ -1,4 +1,4 @@
-/// The terms of one purchase, beside its product.
+/// The details of one purchase other than its product: quantity, account token, price and so on.
 public struct SimulatedTerms: Sendable, Hashable {
     /// The units in one transaction.
     public var quantity = 1

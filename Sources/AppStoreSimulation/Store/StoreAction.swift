@@ -1,4 +1,4 @@
-/// A change of the store in the form of the control API.
+/// A change of the store, as JSON in a request to the control API.
 ///
 /// `{"action":"buy","bundle_id":"…","account":"lena","product":"gems","token":"…","quantity":3,"offer":{"type":1}}`,
 /// `{"action":"refund","transaction_id":"…","milli_percent":33333}` and so on; `Name` lists all actions.

@@ -53,7 +53,7 @@ final class StoreKeeper: Sendable {
             transactionID: kept.transactionID, body: "{\"signedPayload\":\"\(payload)\"}")
     }
 
-    /// Returns the JWS with these claims. Without a signer the JWS is worthless.
+    /// Returns the JWS (JSON Web Signature) with these claims. Without a signer its signature is not valid.
     func sign(_ claims: String) throws -> String {
         try signer?.signedTransaction(claims: claims) ?? Self.unsigned(claims)
     }
@@ -64,14 +64,14 @@ final class StoreKeeper: Sendable {
         return (try? receipt.base64Encoded(signer: signer.sign)) ?? receipt.base64Encoded()
     }
 
-    /// Returns the time as of which Apple answers: `now`, or the end of the simulated life's last advance if that end
-    /// is earlier.
+    /// Returns the time for which the simulation answers requests: `now`, or `SimulatedStore.livedUntil` if that is
+    /// earlier.
     func present(_ now: Int64) -> Int64 {
         isInUse.load(ordering: .relaxed) ? read { min(now, $0.livedUntil ?? now) } : now
     }
 
-    /// Returns the store's facts about the customer to whom the receipt belongs, and the customer's newest receipt in
-    /// base64. Returns nil if the store does not know the customer.
+    /// Returns the store's facts about the customer to whom the request's receipt belongs, and the customer's newest
+    /// receipt in base64. Returns nil if the store does not know the customer.
     func customer(showing evidence: SimulatedEvidence, now: Int64) -> (receipt: StoreReceipt, encoded: String)? {
         guard isInUse.load(ordering: .relaxed), let bundleID = evidence.bundleID,
             let found = read({ store in

@@ -20,7 +20,7 @@ public struct StoreSubscription: Sendable, Hashable {
         }
     }
 
-    /// The reason of a subscription's end: Apple's `expirationIntent`.
+    /// The reason why a subscription ended: Apple's `expirationIntent`.
     public enum End: Int, Sendable, Hashable, Codable, CaseIterable {
         case customerCancelled = 1
         case billingError = 2
@@ -56,7 +56,7 @@ public struct StoreSubscription: Sendable, Hashable {
     public internal(set) var product: SimulatedProduct
     public internal(set) var expiresAt: Int64
     public internal(set) var renewal: Renewal
-    /// True if the newest period is refunded, or is no longer shared.
+    /// True if Apple refunded the newest period, or if the buyer's family no longer shares it.
     public internal(set) var isRevoked = false
     /// True if Apple has sent EXPIRED for the subscription, and no new period has begun since.
     public internal(set) var hasEnded = false

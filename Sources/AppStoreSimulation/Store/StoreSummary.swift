@@ -1,4 +1,4 @@
-/// The final state of the store, for comparison with a ledger that followed the store.
+/// The state of the store at one time. Tests compare it with receiptd's tables in PostgreSQL.
 public struct StoreSummary: Sendable, Hashable, Codable {
     public struct Subscription: Sendable, Hashable, Codable {
         public let originalTransactionID: String
@@ -69,7 +69,7 @@ public struct StoreSummary: Sendable, Hashable, Codable {
     public let at: Int64
     /// The subscriptions, sorted by original transaction id.
     public let subscriptions: [Subscription]
-    /// The purchases that are no periods of subscriptions, sorted by id.
+    /// The purchases that are not periods of subscriptions, sorted by id.
     public let purchases: [Purchase]
     /// The number of notifications of each type. The key is the type, or the type and the subtype with a slash between.
     public let notifications: [String: Int]

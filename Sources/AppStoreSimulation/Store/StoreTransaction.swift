@@ -16,7 +16,7 @@ public struct StoreTransaction: Sendable, Hashable {
     /// The last digits of the order's id and of `webOrderLineItemId`.
     let number: Int64
     public internal(set) var revocation: Revocation?
-    /// The earlier, smaller refunds. A reversal takes back only the last refund.
+    /// The earlier, smaller refunds. They stay valid if Apple reverses the last refund.
     var earlierRevocations: [Revocation] = []
     /// The time at which the customer changed to another plan before this period's end; nil without such a change.
     public internal(set) var upgradedAt: Int64?
