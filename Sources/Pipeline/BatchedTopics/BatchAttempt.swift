@@ -6,9 +6,10 @@ import NamesAndTimes
 ///
 /// `@unchecked Sendable` is sound: `outcome` and `request` are used only with `condition` locked.
 final class BatchAttempt: @unchecked Sendable {
-    /// The report of a successful attempt.
+    /// The result of a successful attempt.
     struct Effects {
-        /// The history of the database that stores the batch's effects; nil if no database does.
+        /// The history of the database (its identity from one start of the server to the next) that stores the batch's
+        /// effects; nil if no database does.
         let history: DatabaseHistory?
     }
 
@@ -16,9 +17,9 @@ final class BatchAttempt: @unchecked Sendable {
     private var outcome: Result<Effects, any Error>?
     private var request: AccusationRequest?
 
-    /// Runs `body` in a task, and blocks until the task ends or the deadline passes. At the deadline it cancels the
-    /// task, so that the task does not run beside a second attempt. Effects of the cancelled task do no harm, because
-    /// effects may happen twice.
+    /// Runs `body` in a task, and blocks until the task ends or the deadline passes. At the deadline `run` cancels the
+    /// task, so that the task does not run beside a second attempt. The cancelled task may still have effects, which
+    /// does no harm, because every effect may happen twice.
     /// - Parameters:
     ///   - deadline: the end of the wait, in monotonic seconds.
     ///   - mayWait: called a few times a second. If it returns false, `run` returns, and `body` continues in its task.

@@ -7,8 +7,8 @@ import Operations
 /// A topic other than the submissions topic. The worker takes its records in batches.
 struct BatchedTopic: Sendable {
     let name: String
-    /// The properties of the topic's consumer. Each batched topic has its own consumer group. Members of one group that
-    /// read different topics would cause needless rebalances.
+    /// The properties of the topic's consumer. Each batched topic has its own consumer group, because members of one
+    /// group that read different topics would cause needless rebalances.
     let consumerProperties: KafkaProperties
     /// The names of the topic's loop. Health watches `part`, and reports failures of `failingPart`. The process stops
     /// if `endlessPart` ends.
@@ -82,7 +82,8 @@ enum BatchedTopicLimits {
     static let batchSeconds = 60.0
     /// The seconds before the loop joins the group again.
     static let pauseSeconds = 5.0
-    /// The seconds that the loop waits for the other members of the `IsolationTurn` before it gives up a batch.
+    /// The seconds that the loop waits for other readers of records (members of the `IsolationTurn`) to let it work,
+    /// before it gives up a batch.
     static let turnSeconds = 60.0
     /// The seconds between two tries of a batch.
     static let retrySeconds = 0.5

@@ -29,7 +29,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
     private var hasToldMissing = false
     private var nextLook = 0.0
 
-    /// - Parameter losses: the loop joins its group only while this gate is open. Nil for a loop that never waits.
+    /// - Parameter losses: the gate that opens when the worker knows which decisions the database lost. The loop joins
+    ///   its group only while this gate is open. Nil for a loop that never waits.
     init(
         worker: any BatchedTopicWorker, checkpoints: any OffsetCheckpoints, turn: IsolationTurn,
         behind losses: LeaseGate? = nil, health: Health, logger: Logger
@@ -165,8 +166,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
             let isIsolating = offsets.updateIsolation()
             guard waitForTurn(isIsolating: isIsolating) else { break }
             let done = work(on: offsets.portion(of: pending, consumer), consumer)
-            // The loop commits before other members begin. So a later death does not count against these finished
-            // records.
+            // The loop commits before other members begin, so that a later death does not count against these records.
             if !done.isEmpty { offsets.commit(offsets.all, consumer) }
             if isIsolating { turn.pass(member) } else { turn.ended(member) }
             if done.isEmpty { break }
@@ -178,8 +178,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         _ = offsets.updateIsolation()
     }
 
-    /// Waits until this member may isolate a record, or may work beside other members. Returns false after
-    /// `turnSeconds`, or if the loop stops.
+    /// Waits until this loop may isolate a record, or may work beside the other members of the `IsolationTurn`. Returns
+    /// false after `turnSeconds`, or if the loop stops.
     private func waitForTurn(isIsolating: Bool) -> Bool {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.turnSeconds
         while !(isIsolating ? turn.take(member) : turn.begin(member)) {

@@ -4,12 +4,13 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Isolates records that kill the process. `CrashIsolation` decides, as it does for submissions.
+/// Finds records that kill the process, by work on one record at a time. `CrashIsolation` decides, as it does for
+/// submissions.
 extension BatchedTopicOffsets {
     /// The next records of a batch, and the way to process them.
     enum Portion {
         case together([ConsumerRecord])
-        /// One record, which the commit's metadata names. The worker must have nothing else in flight.
+        /// One record, which the commit's metadata names. Meanwhile the process must work on no other record.
         case isolated(ConsumerRecord)
         case deadLetter(ConsumerRecord, deaths: Int)
         /// No record may begin now, for example because Kafka did not accept the commit that names the isolated record.

@@ -16,15 +16,16 @@ final class BatchedTopicPartition: ProgressOwner {
     /// The offset of the next record to read; nil if unknown.
     var expected: Int64? { read.next ?? start }
 
-    /// The start, until the first record comes; nil after that, or if the start is unknown.
+    /// The start, until a record or the log's end comes; nil after that, or if the start is unknown.
     var firstExpected: Int64? { read.next == nil ? start : nil }
 
     /// The offset before which the log needs no more work; nil if unknown. See `IntakeGate.reached`.
     var reached: Int64? { read.reached(decided: progress.position) }
 }
 
-/// The offsets of a batched topic. `PartitionProgress` decides about them, as for submissions. If `PartitionProgress`
-/// finds that decisions may be lost, the loop joins the group again. Only the loop's thread uses this object.
+/// The offsets of a batched topic. `PartitionProgress` decides up to which offset the loop commits, as for submissions.
+/// If `PartitionProgress` finds that decisions may be lost, the loop leaves the group and joins it again. Only the
+/// loop's thread uses this object.
 final class BatchedTopicOffsets {
     let checkpointer: OffsetCheckpointer
     let metrics: ReceiptdMetrics
@@ -136,8 +137,8 @@ extension BatchedTopicOffsets {
     }
 
     /// Stores the offsets before which the database may have lost decisions on this topic. Some of these decisions may
-    /// be about subscriptions. Call this before Kafka's offset goes back, because afterwards no owner can see the loss.
-    /// Returns false if the database does not answer.
+    /// be about subscriptions. Call this before the loop commits a lower offset in Kafka, because afterwards no owner
+    /// can see the loss. Returns false if the database does not answer.
     private func keepLost(_ committed: [TopicPartition: CommitMark], _ stored: StoredCheckpoints) -> Bool {
         let lost = committed.filter { partition, mark in
             let row = stored.checkpoints[partition.partition]
@@ -171,8 +172,8 @@ extension BatchedTopicOffsets {
         partitions[partition]?.read.ended(at: offset)
     }
 
-    /// Notes that the batch's effects are durable. Records come in the order of their offsets, and the loop finishes
-    /// one batch before the next.
+    /// Admits and finishes the batch's records, because their effects are durable. Records come in the order of their
+    /// offsets, and the loop finishes one batch before the next. So every earlier record is already finished.
     func finished(_ batch: [ConsumerRecord], decidedIn history: DatabaseHistory?) {
         for record in batch {
             guard let partition = partitions[record.topicPartition] else { continue }

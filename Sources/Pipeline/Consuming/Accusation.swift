@@ -2,12 +2,14 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The stored mark that a death of the process counts against the isolated record or row. The worker stores this
-/// accusation before it works on the record or row. The worker withdraws it while the work waits, and stores it again
+/// An accusation: the stored mark that the worker is working on an isolated record or row, which may have killed
+/// earlier workers. If the process dies while the mark is stored, the death counts against the record or row. The
+/// worker stores the mark before it starts the work. It withdraws the mark while the work waits, and stores it again
 /// before the work continues.
 ///
-/// `works` and `waits` retry until the change is stored, or until the task is cancelled. Without the accusation, the
-/// worker must not work on the record. With the accusation, it must not wait for Apple or the database.
+/// `works` stores the mark, and `waits` withdraws it. Both retry until the change is stored, or until the task is
+/// cancelled. This matters because the worker must not work on the record without the mark, and must not wait for Apple
+/// or the database with the mark.
 final class Accusation: SuspectedWork {
     private let isMade = Mutex(true)
     private let change: @Sendable (_ isAtWork: Bool) async -> Bool
@@ -28,8 +30,8 @@ final class Accusation: SuspectedWork {
     }
 }
 
-/// A task's request to store or withdraw an accusation. Only the consumer's thread can do so, because accusations are
-/// in the metadata of that thread's commits.
+/// A task's request to the consumer's thread to store or withdraw an accusation. Only that thread can do so, because
+/// accusations are in the metadata of its commits.
 final class AccusationRequest: Sendable {
     let isAtWork: Bool
 

@@ -5,18 +5,20 @@ import NamesAndTimes
 /// One partition's state while this worker owns it. Not Sendable: only the consumer's thread uses it.
 final class AssignedPartition: ProgressOwner {
     let assignment: UInt64
-    /// The ledger's `fallBackCount` when the partition was assigned.
+    /// The ledger's `fallBackCount` when the partition was assigned: how often the database had fallen back to an
+    /// earlier state.
     let fallBackCount: Int
     var progress: PartitionProgress
     private(set) var inFlight: [ObjectIdentifier: SubmissionInHand] = [:]
-    /// The highest offset of this partition that any owner has decided. Nil before the worker has swept the partition's
-    /// outbox, and if there is no decision.
+    /// The highest offset of this partition that any owner has decided. Nil if no offset is decided, and until the
+    /// worker has published the partition's unpublished events.
     private var highestDecided: Int64?
     /// The decisions on this partition's records that the database may have lost; nil if it lost none.
     private var lost: LostDecisions?
-    /// The unreadable batches, by the offset of the record that stands for the batch in memory.
+    /// The batches that librdkafka cannot read, each by its first offset. In memory, a record without a value at this
+    /// offset represents the whole batch.
     var unreadable: [Int64: UnreadableBatches.Found] = [:]
-    /// The task that prepares the partition; nil before it starts.
+    /// The task that prepares the partition; nil before the task starts.
     var preparing: Task<Void, Never>?
 
     init(assignment: UInt64, progress: PartitionProgress, fallBackCount: Int = 0) {
@@ -33,11 +35,11 @@ final class AssignedPartition: ProgressOwner {
         lost = lost ?? decisions
     }
 
-    /// Begins a new epoch if the record's offset is below an earlier record's offset. Returns whether a new epoch
-    /// began. Call this before the record is admitted.
+    /// Begins a new epoch (within an epoch, offsets only ascend) if the record's offset is not above the last admitted
+    /// offset. Returns whether a new epoch began. Call this before the record is admitted.
     func beginsNewEpoch(at offset: Int64) -> Bool {
         guard progress.beginsNewEpoch(at: offset) else { return false }
-        // Since the sweep of the outbox, this worker may have decided any record of the partition.
+        // After the worker read `highestDecided`, it may itself have decided any record that comes now.
         highestDecided = .max
         return true
     }
@@ -53,11 +55,11 @@ final class AssignedPartition: ProgressOwner {
         inFlight[ObjectIdentifier(record.item)] = record.item
     }
 
-    /// Makes the last admitted record stand for all offsets up to `last`.
+    /// Makes the last admitted record cover all offsets up to `last`, the last offset of an unreadable batch.
     func stepOver(to last: Int64) { progress.stepOver(to: last) }
 
-    /// Ends a record. If the record was abandoned (`isDone` is false), no commit passes its offset. Returns a reason if
-    /// the worker must read partitions again; otherwise nil.
+    /// Notes that the work on a record ended. If the work was abandoned (`isDone` is false), the worker commits no
+    /// offset above the record's offset. Returns a reason if the worker must read partitions again; otherwise nil.
     func ended(_ record: RecordInHand, isDone: Bool) -> PartitionProgress.Restart? {
         inFlight[ObjectIdentifier(record.item)] = nil
         guard isDone else { return nil }

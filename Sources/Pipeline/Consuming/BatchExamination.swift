@@ -1,7 +1,8 @@
 import Kafka
 import Synchronization
 
-/// Runs a `BatchProbe` on another thread, and keeps its result until the consumer's thread takes it.
+/// Runs a `BatchProbe`, which looks for an unreadable batch, on another thread. Keeps the result until the consumer's
+/// thread takes it.
 final class BatchExamination: Sendable {
     typealias Outcome = (suspicion: UnreadableBatches.Suspicion, finding: Result<BatchProbe.Finding, KafkaError>)
 
@@ -20,7 +21,7 @@ final class BatchExamination: Sendable {
         }
     }
 
-    /// Returns the result once, and nil after that.
+    /// Returns the result and forgets it; nil if there is no new result.
     func take() -> Outcome? {
         outcome.withLock { outcome in
             defer { outcome = nil }

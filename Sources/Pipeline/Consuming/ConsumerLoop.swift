@@ -5,9 +5,9 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Takes submissions from Kafka and commits offsets. The loop polls, passes events to `PartitionProgress`,
+/// Reads submissions from Kafka and commits offsets. The loop polls, passes events to `PartitionProgress`,
 /// `CrashIsolation` and `IntakeGate`, and carries out their decisions. One thread owns the consumer and this object's
-/// state. Tasks reach the thread only through the inbox.
+/// state. Tasks send messages to this thread only through the inbox.
 final class ConsumerLoop {
     private let settings: PipelineSettings
     private let inbox: Inbox
@@ -182,7 +182,7 @@ final class ConsumerLoop {
         case .pause: fetching.pause(consumer)
         case .resume:
             fetching.resume(consumer)
-            // The records that came during the pause may have filled the window.
+            // The records that came during the pause may have taken all places for records in memory.
             if assignment.gate.isFull { return }
         }
         let patience = pollMilliseconds

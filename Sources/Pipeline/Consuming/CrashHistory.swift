@@ -1,22 +1,25 @@
 import Encodings
 import Fulfillment
 
-/// The crash history of a partition: the starts of owners without progress, and the record that may have ended them.
+/// The crash history of a partition: the number of owners (workers) that started and made no progress, and the record
+/// that may have killed them.
 ///
 /// Kafka stores the history in the metadata of the partition's commit. So the history survives every crash and reaches
 /// the partition's next owner. When an owner has committed progress and no record is left to isolate, the metadata is
 /// empty.
 struct CrashHistory: Equatable, Sendable {
-    /// The number of starts without progress after which the worker isolates records.
+    /// The number of starts without progress after which the next owner isolates records: the process works on one
+    /// record at a time.
     static let concurrentStarts = 3
-    /// The most records of a partition that are in flight in mode `limited`. The next owner isolates this many records.
+    /// The most records of a partition that begin in mode `limited` before this owner has committed progress. If this
+    /// owner dies, the next owner isolates this many records.
     static let isolatedRecords = 64
-    /// The number of deaths in isolation after which a record is set aside. A submission is then parked, and any other
-    /// record becomes a dead letter.
+    /// The number of process deaths after which an isolated record is set aside. The worker then parks a submission
+    /// (moves it to PostgreSQL), and makes any other record a dead letter.
     static let deathsOfPoison = 3
-    /// The number of deaths in isolation after which a submission becomes a dead letter. At the last of these deaths,
-    /// the worker was reading the submission in order to park it. A submission that is already decided or parked does
-    /// not become a dead letter.
+    /// The number of process deaths after which an isolated submission becomes a dead letter. At the last of these
+    /// deaths, the worker was reading the submission only to park it. A submission that is already decided or parked
+    /// does not become a dead letter.
     static let deathsOfUnreadable = deathsOfPoison + 1
 
     /// The way in which the worker takes the partition's records.
@@ -26,30 +29,31 @@ struct CrashHistory: Equatable, Sendable {
         /// Few records are taken concurrently, because the next owner may have to isolate them. The next owner's mode
         /// is `concurrent` if this owner makes progress, and `isolated` if it dies without progress.
         case limited
-        /// Records are taken one at a time, with nothing else in flight. After the last of them the mode becomes
-        /// `concurrent`.
+        /// Records are taken one at a time: the process works on no other record meanwhile. After the last of them the
+        /// mode becomes `concurrent`.
         case isolated(remaining: Int)
     }
 
-    /// The last isolated record.
+    /// The record that was isolated last, and may have killed processes.
     struct Suspect: Equatable, Sendable {
         let offset: Int64
-        /// The number of deaths of a process while this record was isolated and at work.
+        /// The number of processes that died while they worked on this record in isolation.
         fileprivate(set) var deaths = 0
-        /// True while the worker works on the record, with nothing else in flight in the process. False while the
-        /// record waits.
+        /// True while the worker works on the record, and the process works on no other record. False while the record
+        /// waits.
         fileprivate(set) var isAtWork = true
 
         var isPoison: Bool { deaths >= CrashHistory.deathsOfPoison }
     }
 
-    /// The number of owners since the partition's offset last moved, including this owner. An owner that left in order
-    /// does not count.
+    /// The number of workers that have owned the partition since its committed offset last moved, including this
+    /// worker. A worker that left in order, without a crash, does not count.
     private(set) var starts = 0
     /// The number of records that are still to be isolated.
     private(set) var remaining = 0
     private(set) var suspect: Suspect?
-    /// The number of owners that left in order, by the database's count when this history was written.
+    /// The number of owners that left in order, without a crash, as the database counted them when this history was
+    /// written.
     private(set) var departures: Int64 = 0
 
     var mode: Mode {
@@ -75,7 +79,7 @@ struct CrashHistory: Equatable, Sendable {
         if remaining == 0, starts > Self.concurrentStarts { remaining = Self.isolatedRecords }
     }
 
-    /// Notes that this owner leaves in order.
+    /// Notes that this owner leaves the partition in order, without a crash.
     /// - Parameter departures: the database's count, including this departure; nil if the database did not count it.
     mutating func leave(departures: Int64?) {
         if let departures { self.departures = departures }
@@ -87,7 +91,8 @@ struct CrashHistory: Equatable, Sendable {
         starts = max(0, starts - 1)
     }
 
-    /// Makes the record the suspect that is at work, with nothing else in flight.
+    /// Makes the record the suspect, and marks it as at work. The process works on no other record, so a death counts
+    /// against it.
     mutating func isolate(_ offset: Int64) {
         suspect = Suspect(offset: offset, deaths: deaths(of: offset))
     }
@@ -95,9 +100,9 @@ struct CrashHistory: Equatable, Sendable {
     /// Sets whether the suspect is at work or waits. A death counts against the suspect only while it is at work.
     mutating func suspectIs(atWork isAtWork: Bool) { suspect?.isAtWork = isAtWork }
 
-    /// Clears the suspect if its offset is below `position`. The database has the decision on that record, so the last
-    /// owner made the decision before it died. Kafka still names the record if Kafka refused the next commit, for
-    /// example during a rebalance.
+    /// Clears the suspect if its offset is below `position`, before which the database has every decision. The last
+    /// owner then decided the record before it died. Kafka's metadata still names the record if Kafka refused the
+    /// owner's next commit, for example during a rebalance.
     mutating func acquit(before position: Int64) {
         if let suspect, suspect.offset < position { pass() }
     }

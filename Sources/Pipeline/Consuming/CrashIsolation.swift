@@ -1,12 +1,13 @@
 import Kafka
 
-/// Decides which records to isolate. While the worker works on a record that may have killed a process, no other work
-/// is in flight in the whole process.
+/// Decides which records to isolate. An isolated record may have killed a process. So while the worker works on it, the
+/// process works on no other record, and on no parked or held row.
 ///
-/// The commit's metadata names the isolated record before the worker begins it, and says whether the record is at work
-/// or waits. So the partition's next owner can see whether the last owner died while the record was at work. After
-/// three such deaths the record is set aside, and after a fourth a submission becomes a dead letter. A death does not
-/// count against a record that was in flight with others, or that waited for Apple or the database.
+/// Before the worker begins an isolated record, it commits metadata that names the record. The metadata also says
+/// whether the record is at work or waits. So the partition's next owner can see whether the last owner died while the
+/// record was at work. After three such deaths the record is set aside: the worker parks a submission in PostgreSQL,
+/// and makes any other record a dead letter. After a fourth death a submission becomes a dead letter too. A death does
+/// not count against a record that was in flight with others, or that waited for Apple or the database.
 ///
 /// The struct calls no other part: the consumer's thread passes events to its methods and carries out their results.
 struct CrashIsolation: Sendable {
@@ -66,8 +67,8 @@ struct CrashIsolation: Sendable {
     private let deathsOfDeadLetter: Int
     private var state = State.inactive
     private var partitions: [TopicPartition: Partition] = [:]
-    /// True while another member of the `IsolationTurn` has the turn or is the first to wait for it. No record of this
-    /// topic begins meanwhile.
+    /// True while another reader of records (a member of the `IsolationTurn`) has the turn to isolate a record, or is
+    /// the first to wait for the turn. No record of this topic begins meanwhile.
     var isHeldBack = false
 
     init(deathsOfDeadLetter: Int = CrashHistory.deathsOfPoison) { self.deathsOfDeadLetter = deathsOfDeadLetter }
@@ -77,7 +78,8 @@ struct CrashIsolation: Sendable {
 
     var isActive: Bool { if case .inactive = state { false } else { true } }
 
-    /// The isolated record that is at work, against which a death would count; nil if there is none.
+    /// The isolated record on which the worker works now, so that a death counts against the record; nil if there is
+    /// none.
     var suspectAtWork: CrashHistory.Suspect? {
         for partition in partitions.values {
             if let suspect = partition.history.suspect, suspect.isAtWork { return suspect }
@@ -87,7 +89,7 @@ struct CrashIsolation: Sendable {
 
     var hasSuspectAtWork: Bool { suspectAtWork != nil }
 
-    /// True if a record is isolated and waits.
+    /// True if a record is isolated and its work waits, for example for Apple.
     var hasWaitingSuspect: Bool {
         guard case .isolating(let partition) = state else { return false }
         return partitions[partition]?.history.suspect?.isAtWork == false
@@ -123,7 +125,7 @@ extension CrashIsolation {
         return suspect
     }
 
-    /// Notes that this owner leaves in order.
+    /// Notes that this owner leaves the partition in order, without a crash.
     /// - Parameter departures: the database's count, including this departure; nil if the database did not count it.
     mutating func leave(_ partition: TopicPartition, departures: Int64?) {
         partitions[partition]?.history.leave(departures: departures)

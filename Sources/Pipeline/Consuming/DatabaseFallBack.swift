@@ -18,8 +18,9 @@ extension ReceiptdMetrics {
             ])
     }
 
-    /// Counts and logs that PostgreSQL lacks grants or revisions whose events are on the outcomes topic.
-    /// - Parameter count: the number of compared events whose grant or revision is missing.
+    /// Counts and logs that PostgreSQL lacks revisions (versions of grants or subscriptions) although their events are
+    /// on the outcomes topic.
+    /// - Parameter count: the number of compared events whose revision is missing.
     func databaseFellBack(lacking count: Int, publishedTo topic: String, _ logger: Logger) {
         databaseFallbacks.increment()
         incidents.note(.databaseFellBack, of: topic)

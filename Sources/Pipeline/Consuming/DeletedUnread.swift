@@ -3,8 +3,8 @@ import Logging
 import Operations
 
 /// Finds records that Kafka deleted before the worker read them, for example by retention while the worker lags.
-/// librdkafka then continues at the earliest record, and `poll` shows only a gap in the offsets. Compaction and
-/// transaction markers cause gaps too.
+/// librdkafka then continues at the earliest record, and `poll` shows only a gap in the offsets. A gap alone proves no
+/// deletion, because compaction and transaction markers cause gaps too.
 enum DeletedUnread {
     /// Returns the offsets of a gap that Kafka deleted unread; nil if the gap has another cause.
     /// - Parameters:

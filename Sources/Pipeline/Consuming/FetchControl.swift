@@ -37,9 +37,10 @@ struct FetchControl {
         paused.set(false)
     }
 
-    /// Pauses partitions if the gate requires it. Call this after each record. After a deferred record, pauses the
-    /// record's partition, which still fetches during the pause. After a pending record, pauses the record's partition
-    /// alone if it has enough pending records.
+    /// Pauses partitions if the gate's decision on a record requires it. Call this after each record. After a deferred
+    /// record (one that came during the pause), this pauses the record's partition, which still fetches. After a
+    /// pending record (one that does not begin yet), this pauses the record's partition alone if the partition has
+    /// enough pending records.
     func took(_ taken: IntakeGate.Taken, from partition: TopicPartition, _ consumer: KafkaConsumer) {
         if taken == .deferred { pause(consumer) }
         guard taken == .pending, assignment.gate.isBacklogged(partition, assignment.admission(to: partition)) else {

@@ -9,16 +9,20 @@ final class Inbox: @unchecked Sendable {
     enum Message: Sendable {
         /// The record's outcome is durable (`isDone`), or its work was abandoned.
         case ended(RecordInHand, isDone: Bool)
-        /// The worker has swept the partition's outbox and read its checkpoint. The partition's records may begin.
+        /// The worker has published the partition's unpublished events and read its checkpoint. So the partition's
+        /// records may begin.
         case prepared(TopicPartition, assignment: UInt64, highestDecided: Int64?, StoredCheckpoints)
-        /// The worker has restored the claims that the database lost when it fell back, if it lost any.
+        /// The worker has restored the claims (the owners of purchases) that the database lost when it fell back to an
+        /// earlier state, if it lost any.
         case claimsAreEntered(takeover: Int)
-        /// The database fell back to an earlier state. The ledger decides nothing until the worker knows the losses.
+        /// The database fell back to an earlier state. The ledger decides nothing until the worker knows which
+        /// decisions the database lost.
         case databaseFellBack
         /// The database has answered a batch of checkpoints. The result is nil if the write failed.
         case checkpointed(CheckpointBatch, CheckpointResult?)
         case looked(CheckpointLook, StoredCheckpoints)
-        /// The isolated record's request to continue, or to wait.
+        /// The request of the isolated record's task to store the accusation and continue, or to withdraw the
+        /// accusation and wait.
         case accusation(AccusationRequest)
         case stop
     }

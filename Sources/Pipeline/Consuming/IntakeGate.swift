@@ -1,21 +1,22 @@
 import DequeModule
 import Kafka
 
-/// Decides which records may begin, and which partitions fetch. The window limits the records in memory. No record
-/// begins before all prerequisites of its partition are fulfilled.
+/// Decides which records the worker may begin, and from which partitions librdkafka fetches. The window limits the
+/// records in memory. No record begins before all prerequisites of its partition are fulfilled.
 ///
 /// The struct calls no other part: the consumer's thread passes events to its methods and carries out their results.
 struct IntakeGate: Sendable {
-    /// The seconds for which the window may be full before partitions are paused. A pause makes librdkafka drop the
-    /// records that it has fetched.
+    /// The seconds for which the window may be full before partitions are paused. A short wait causes no pause, because
+    /// a pause makes librdkafka drop the records that it has fetched.
     static let fullBeforePauseSeconds = 1.0
 
     /// A condition for a partition's first record to begin.
     enum Prerequisite: Sendable {
-        /// The worker has swept the partition's outbox and read its checkpoint.
+        /// The worker has published the events that earlier owners left unpublished, and has read the partition's
+        /// checkpoint.
         case preparation
-        /// Kafka has committed this owner's start, or has refused the commit. The commit counts the start in the crash
-        /// history, which the next owner reads if a record kills this process.
+        /// Kafka has committed this owner's start offset, or has refused the commit. The commit's metadata counts this
+        /// owner's start in the crash history, which the next owner reads if a record kills this process.
         case startCommit
     }
 
@@ -49,8 +50,7 @@ struct IntakeGate: Sendable {
         /// The window has no free place. The next state is `open` when a place is free, or `paused` after a second.
         case full(since: Double)
         /// All partitions that fetched are paused. The loop still polls, so that the group does not remove this member.
-        /// The next state is `open`. The gate leaves out the places of retrying records, and opens when half of the
-        /// other places are free.
+        /// The next state is `open`, once half of the places are free, not counting the places of retrying records.
         case paused
     }
 
@@ -119,8 +119,8 @@ extension IntakeGate {
         return !intake.isClosed && !intake.isPaused
     }
 
-    /// Returns the partitions that fetch, each with its next offset. Until another record comes, later calls return no
-    /// partition.
+    /// Returns the partitions that fetch, each with its next offset. Later calls return no partition until another
+    /// record comes or `resume` is called.
     mutating func takeStarving() -> [(partition: TopicPartition, next: Int64)] {
         guard hasCome, !isPaused else { return [] }
         hasCome = false
@@ -146,7 +146,7 @@ extension IntakeGate {
         return partitions.values[index].take(record, admission) ? .admitted : .pending
     }
 
-    /// Makes the offset after `last` the partition's next offset. The last taken record stands for a whole unreadable
+    /// Makes the offset after `last` the partition's next offset. The last taken record represents a whole unreadable
     /// batch, whose last offset is `last`.
     mutating func stepOver(to last: Int64, of partition: TopicPartition) { partitions[partition]?.came(to: last + 1) }
 
@@ -178,7 +178,7 @@ extension IntakeGate {
 extension IntakeGate {
     /// Returns the loop's next step.
     /// - Parameter held: the places of retrying records and of the submissions that wait for them. These places may
-    ///   stay taken for long.
+    ///   stay taken for long, so a paused gate does not wait for them.
     mutating func turn(now: Double, held: WorkSlots.Places = WorkSlots.Places()) -> Turn {
         switch state {
         case .open:
@@ -205,8 +205,8 @@ extension IntakeGate {
         for partition in paused { partitions[partition]?.fetching = .paused }
     }
 
-    /// Gives deferred records their places. Returns the partitions to resume. Call `resumed` when the consumer has
-    /// resumed them.
+    /// Gives deferred records (which came during the pause) their places. Returns the partitions to resume. Call
+    /// `resumed` when the consumer has resumed them.
     mutating func resume() -> [TopicPartition] {
         state = .open
         hasCome = true

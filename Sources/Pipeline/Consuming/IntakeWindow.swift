@@ -1,5 +1,5 @@
-/// Limits the records in memory. When the window is full, the loop stops polling, and later pauses partitions. The
-/// places of retrying records are left out: when half of the other places are free, the loop resumes the partitions.
+/// Limits the records in memory. When the window is full, the loop stops polling, and later pauses partitions. The loop
+/// resumes them when half of the places are free, not counting the places of retrying records.
 struct IntakeWindow: Sendable {
     /// The most bytes of records in memory, in the whole process.
     static let maximumBytes = 64 * 1024 * 1024

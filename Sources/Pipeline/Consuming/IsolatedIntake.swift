@@ -4,16 +4,17 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Carries out the decisions of `CrashIsolation`, on the consumer's thread.
+/// Carries out the decisions of `CrashIsolation` on the consumer's thread. To find a record that kills processes, the
+/// worker works on one record at a time.
 final class IsolatedIntake {
     private let assignment: PartitionAssignment
     let intake: RecordIntake
     private let offsets: OffsetCommitter
-    /// The slots of work in memory. While records are isolated, leasing is paused in these slots.
+    /// The slots for work in memory. While records are isolated, the slots allow no leasing of rows.
     private let slots: WorkSlots
     private let turn: IsolationTurn
     private let logger: Logger
-    /// The isolated record's open request to store or withdraw its accusation; nil if there is none.
+    /// The open request of the isolated record's task to store or withdraw the accusation; nil if there is none.
     private var request: AccusationRequest?
 
     init(
@@ -66,7 +67,7 @@ final class IsolatedIntake {
     }
 
     /// Commits that the isolated record is done, so that a later death does not count against it. Then passes the turn
-    /// to the other members, whose records come before this member's next record.
+    /// to the other readers of records, which may work before this reader isolates its next record.
     private func ended(_ partition: TopicPartition, _ consumer: KafkaConsumer) {
         defer { turn.pass(.submissions) }
         let metadata = assignment.isolation.metadata(of: partition, hasMoved: true)
@@ -85,8 +86,8 @@ final class IsolatedIntake {
         self.request = request
     }
 
-    /// Handles the isolated record's request. While the record waits, other members take records. The isolated record
-    /// continues when those records are done and Kafka has the accusation again.
+    /// Handles the isolated record's request to continue or to wait. While the record waits, other readers of records
+    /// may take records. The isolated record continues when those records are done and Kafka has the accusation again.
     private func answerRequest(_ consumer: KafkaConsumer) {
         guard let request, !request.isOver else { return }
         if request.isAtWork { guard slots.isLeasingIdle, turn.take(.submissions) else { return } }
@@ -112,8 +113,8 @@ final class IsolatedIntake {
         return true
     }
 
-    /// While another member has the turn, or is the first to wait for it, lets no submission begin and no row be
-    /// leased.
+    /// While another reader of records has the turn to isolate a record, or is the first to wait for the turn, lets no
+    /// submission begin and no parked or held row be leased.
     private func holdBack() {
         if turn.isWanted(byOthersThan: .submissions) {
             assignment.isolation.isHeldBack = true

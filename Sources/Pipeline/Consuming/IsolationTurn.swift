@@ -2,9 +2,10 @@ import Fulfillment
 import Operations
 import Synchronization
 
-/// Gives one member at a time the turn to isolate a record, with nothing else in flight in the whole process. So a
-/// death counts against that record. When a member asks for the turn, the other members finish their records. They
-/// begin none until that member passes the turn. Members get the turn in the order in which they asked.
+/// Gives one member (reader of records) at a time the turn to isolate a record. During the turn the process works on no
+/// other record, and on no parked or held row, so a death counts against the isolated record. When a member asks for
+/// the turn, the other members finish their records. They begin none until that member passes the turn. Members get the
+/// turn in the order in which they asked.
 final class IsolationTurn: Sendable {
     /// A reader of records.
     enum Member: Hashable, Sendable {
@@ -28,8 +29,8 @@ final class IsolationTurn: Sendable {
 
     init(gauge: Gauge = Gauge()) { self.gauge = gauge }
 
-    /// Notes that the member begins records beside other members. Returns false while another member has the turn or
-    /// waits for it.
+    /// Lets the member begin records beside other members. Returns false, so that the member begins none, while another
+    /// member has the turn or waits for it.
     func begin(_ member: Member) -> Bool {
         state.withLock { state in
             guard !state.asking.contains(where: { $0 != member }) else { return false }

@@ -2,8 +2,9 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Keeps the lease gate closed until the worker has restored the claims that the database lost. After a fall back of
-/// the database, the ledger decides nothing until then either.
+/// Keeps the lease gate closed, so that no loop behind the gate leases rows, until the worker has restored the claims
+/// (the owners of purchases) that the database lost. If the database fell back to an earlier state, the ledger too
+/// decides nothing until then.
 final class LossWait {
     private let assignment: PartitionAssignment
     private let preparation: PartitionPreparation
@@ -12,7 +13,8 @@ final class LossWait {
     /// The ledger's `fallBackCount` when the last takeover began: the number of times that the database had fallen
     /// back.
     private(set) var fallBackCount = 0
-    /// The time of the first takeover after the last fall back, in monotonic seconds; nil before the first fall back.
+    /// The time of the first takeover of partitions after the database last fell back, in monotonic seconds; nil if it
+    /// never fell back.
     private var fellBackAt: Double?
     private var entering: Task<Void, Never>?
 
@@ -28,8 +30,8 @@ final class LossWait {
         fallBackCount = count
     }
 
-    /// If the database recently fell back, stores that it may have lost decisions on these partitions' records. Kafka's
-    /// offsets do not show the loss of decisions that came after the last commit.
+    /// If the database recently fell back, stores that it may have lost decisions on these partitions' records. This is
+    /// necessary because Kafka's offsets do not show the loss of decisions that came after the last commit.
     /// - Parameter ends: the ends of the logs. If a partition's end is missing, its loss covers every offset.
     /// - Returns: false if the database does not answer.
     func keepUnseen(in partitions: [TopicPartition], _ ends: [TopicPartition: (low: Int64, high: Int64)]?) -> Bool {

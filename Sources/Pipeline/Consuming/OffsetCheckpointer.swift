@@ -3,7 +3,7 @@ import Kafka
 import NamesAndTimes
 import Operations
 
-/// The holder of a partition's progress while the partition is assigned. Only the consumer's thread uses it.
+/// An object with a partition's progress, while the partition is assigned. Only the consumer's thread uses it.
 protocol ProgressOwner: AnyObject {
     var progress: PartitionProgress { get set }
 }
@@ -29,8 +29,8 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
         return due
     }
 
-    /// Commits the partition's position, with metadata for the next owner. Returns false if the database has no
-    /// checkpoint at the position.
+    /// Commits the partition's position (the offset before which every record is finished), with metadata for the next
+    /// owner. Returns false if the position is unknown, or if the database has no checkpoint that allows this commit.
     func commitPosition(
         of partition: TopicPartition, metadata: String, by consumer: KafkaConsumer, seconds: Double
     ) throws(KafkaError) -> Bool {
@@ -58,8 +58,8 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
 /// Checkpoints that one SQL transaction writes.
 struct CheckpointBatch: Sendable {
     let topic: String
-    /// The database's history in which the checkpointed decisions were made; nil if there are no decisions since the
-    /// last checkpoint.
+    /// The history of the database (the time from one start or restore of its server to the next) in which the
+    /// checkpointed decisions were made; nil if there are no decisions since the last checkpoint.
     let decidedIn: DatabaseHistory?
     var writes: [TopicPartition: CheckpointWrite] = [:]
 
@@ -69,8 +69,8 @@ struct CheckpointBatch: Sendable {
     }
 }
 
-/// A comparison of checkpoint rows with the database. A row with a write under way is left out. `asked` has each row as
-/// this worker knew it before the query.
+/// A query that compares this worker's checkpoint rows with the database's rows. It leaves out a row with a write under
+/// way. `asked` has each row as this worker knew it before the query.
 struct CheckpointLook: Sendable {
     let topic: String
     var asked: [TopicPartition: OffsetCheckpoint?] = [:]
@@ -96,7 +96,8 @@ struct OffsetCheckpointer: Sendable {
 
     /// Stores that decisions below these offsets may be lost. Blocks for at most `seconds`. Returns false if the
     /// database does not answer in time.
-    /// - Parameter since: as in `OffsetCheckpoints`.
+    /// - Parameter since: the time of the state that the database fell back to, or an earlier time; nil for the time of
+    ///   the partitions' last checkpoint.
     func keepDecidedAgain(_ ends: [TopicPartition: Int64], since: Timestamp? = nil, seconds: Double) -> Bool {
         guard !ends.isEmpty else { return true }
         let byNumber = Dictionary(uniqueKeysWithValues: ends.map { ($0.key.partition, $0.value) })
@@ -125,8 +126,8 @@ struct OffsetCheckpointer: Sendable {
         return value
     }
 
-    /// Returns the writes that are due, with one batch for each history in which decisions were made. From then on the
-    /// writes count as under way.
+    /// Returns the checkpoint writes that are due, in one batch for each history of the database in which decisions
+    /// were made. Until `end` is called, these writes count as under way.
     func begin(_ owners: [TopicPartition: some ProgressOwner]) -> [CheckpointBatch] {
         var batches: [DatabaseHistory?: CheckpointBatch] = [:]
         for (partition, owner) in owners {
@@ -165,8 +166,8 @@ struct OffsetCheckpointer: Sendable {
     }
 
     /// Counts in the database that this worker leaves these partitions in order. During a rebalance Kafka refuses
-    /// commits. Without this count, the metadata that Kafka still has would look as if this worker had died. A
-    /// partition without metadata in Kafka is not counted.
+    /// commits, so the metadata in Kafka may look as if this worker had died. The count shows the next owner that it
+    /// did not. A partition without metadata in Kafka is not counted.
     func leave(
         _ leaving: [TopicPartition], of owners: [TopicPartition: some ProgressOwner], _ isolation: inout CrashIsolation,
         seconds: Double

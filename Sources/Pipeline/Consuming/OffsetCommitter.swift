@@ -75,7 +75,7 @@ extension OffsetCommitter {
                 inbox.post(.checkpointed(batch, result))
             }
         }
-        // While no record comes, only this comparison shows that the database fell back.
+        // While no record comes, only this comparison shows that the database fell back to an earlier state.
         guard now >= nextLook, let look = checkpointer.beginLook(assignment.partitions) else { return }
         nextLook = now + PipelineLimits.historyCheckSeconds
         Task { [inbox, checkpointer] in
@@ -103,7 +103,8 @@ extension OffsetCommitter {
         if let commitSentAt, now - commitSentAt < PipelineLimits.commitPatienceSeconds { return }
         var due = assignment.commitsDue(of: assignment.all)
             .filter { $0.value != assignment[$0.key]?.progress.pendingCommit }
-        // At a start, `PlantedCommits` adds nothing, because the new owner's own commit would hide the fault.
+        // `PlantedCommits` adds a test's faulty commits. At a start it adds none, because the new owner's own commit
+        // would hide the fault.
         if !isStart { PlantedCommits.add(to: &due, besides: assignment.all) }
         guard !due.isEmpty else { return }
         do throws(KafkaError) {
@@ -136,8 +137,9 @@ extension OffsetCommitter {
         }
     }
 
-    /// Commits the starts in the background, before librdkafka fetches. The records wait for the result, but the group
-    /// does not. If the commit blocked and timed out, it would stay under way, and could arrive after a later commit.
+    /// Commits the partitions' start offsets in the background, before librdkafka fetches. The partitions' records wait
+    /// for the result, but the group does not. If this thread waited for the commit and the wait timed out, the commit
+    /// would still be under way, and could arrive after a later commit.
     func commitStarts(of assigned: [TopicPartition], _ consumer: KafkaConsumer) {
         checkpointNow(assigned, seconds: PipelineLimits.finalCheckpointSeconds)
         // A commit under way belongs to the earlier assignment, so the broker will refuse it.
@@ -155,8 +157,9 @@ extension OffsetCommitter {
         assignment.restart(checkpointer.writeNow(owners, seconds: seconds))
     }
 
-    /// Commits partitions that are being revoked. Waits for the database, then for the broker. A commit may cover less
-    /// than the decided records, but must never cover more. Returns false if the broker did not answer.
+    /// Checkpoints and commits the offsets of partitions that this worker gives up. Waits for the database, then for
+    /// the broker. A commit may cover less than the decided records, but must never cover more. Returns false if the
+    /// broker did not answer.
     @discardableResult
     func commitNow(_ leaving: [TopicPartition], _ consumer: KafkaConsumer, seconds: Double) -> Bool {
         guard assignment.restartReason == nil else { return true }
@@ -175,8 +178,9 @@ extension OffsetCommitter {
         }
     }
 
-    /// Checkpoints and commits the partition's position, with metadata for the next owner. Returns false if the
-    /// database has no checkpoint at the position.
+    /// Checkpoints and commits the partition's position (the offset before which every record is finished), with
+    /// metadata for the next owner. Returns false if the position is unknown, if the database has no checkpoint that
+    /// allows this commit, or if the worker must read partitions again.
     func commitPosition(
         of partition: TopicPartition, metadata: String, _ consumer: KafkaConsumer
     ) throws(KafkaError) -> Bool {

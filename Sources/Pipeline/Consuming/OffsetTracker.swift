@@ -1,5 +1,5 @@
-/// Tracks one partition's admitted records. The records before the first unfinished record are the done prefix, up to
-/// which the worker may commit.
+/// Tracks one partition's admitted records (records that the worker has begun). The records before the first unfinished
+/// record are the done prefix, up to which the worker may commit.
 ///
 /// Compaction and transaction markers leave gaps between offsets, which are not missing records. So only admitted
 /// offsets count. `finish` uses a binary search.

@@ -13,7 +13,8 @@ final class PartitionAssignment {
     private(set) var restartReason: String?
     private var count: UInt64 = 0
     private var gauges: PartitionGauges
-    /// The gate for leases. It is closed until the worker has found out which decisions the database has lost.
+    /// The gate for leases. It is closed, so that no loop behind it leases rows, until the worker has found out which
+    /// decisions the database has lost.
     private let parkedLeases: LeaseGate
 
     init(maximumInFlight: Int, parkedLeases: LeaseGate, metrics: ReceiptdMetrics) {

@@ -118,8 +118,8 @@ extension PartitionHandover {
 
     func claimsAreEntered(takeover: Int) { losses.claimsAreEntered(takeover: takeover) }
 
-    /// Stores the offsets before which the database may have lost decisions. Call this before Kafka's offset goes back,
-    /// because afterwards no owner can see the loss. Returns false if the database does not answer.
+    /// Stores the offsets before which the database may have lost decisions. Call this before a lower offset is
+    /// committed, because afterwards no owner can see the loss. Returns false if the database does not answer.
     private func keep(_ lost: [TopicPartition: Int64]) -> Bool {
         guard !lost.isEmpty else { return true }
         for (partition, offset) in lost {
@@ -128,8 +128,8 @@ extension PartitionHandover {
         return preparation.checkpointer.keepDecidedAgain(lost, seconds: PipelineLimits.durableReadSeconds)
     }
 
-    /// Lets the partition's records begin, because its outbox is swept and its checkpoint is read. If the checkpoint is
-    /// below the start, the worker reads all partitions again instead.
+    /// Lets the partition's records begin, because its unpublished events are published and its checkpoint is read. If
+    /// the checkpoint is below the start, the worker reads all partitions again instead.
     func prepared(
         _ partition: TopicPartition, assignment number: UInt64, highestDecided: Int64?, _ stored: StoredCheckpoints
     ) {

@@ -36,8 +36,8 @@ struct PartitionProgress: Sendable {
 
     /// The offset at which this owner started to read; nil if unknown.
     let start: Int64?
-    /// The number of times that offsets went back under this owner. A record of an earlier epoch does not move the
-    /// position when it finishes.
+    /// The number of times that the partition's offsets went back under this owner. If a record of an earlier epoch
+    /// finishes, its offset does not count for the position.
     private(set) var epoch = 0
 
     private var tracker = OffsetTracker()
@@ -118,14 +118,16 @@ extension PartitionProgress {
 
     mutating func admit(_ offset: Int64) { tracker.admit(offset) }
 
-    /// Makes the last admitted record stand for all offsets up to `last`. An unreadable batch has one dead letter.
+    /// Makes the last admitted record cover all offsets up to `last`, because one dead letter represents a whole
+    /// unreadable batch.
     mutating func stepOver(to last: Int64) {
         guard let end = tracker.end, last >= end else { return }
         tracker.admit(last)
         tracker.finish(last)
     }
 
-    /// Notes that the record's outcome is durable. An abandoned record never finishes, so no commit passes its offset.
+    /// Notes that the record's outcome is durable. An abandoned record never finishes, so this owner commits no offset
+    /// above the record's offset.
     /// - Parameter decidedIn: the history of the database that has the outcome; nil if only a broker's acknowledgement
     ///   makes the outcome durable.
     mutating func finish(_ offset: Int64, epoch: Int, decidedIn history: DatabaseHistory?) -> Restart? {
@@ -154,8 +156,8 @@ extension PartitionProgress {
     /// True if the database has returned the partition's row, or answered that there is none.
     var isRowKnown: Bool { row != nil }
 
-    /// Takes the row, if the database did not answer when the partition was assigned. Returns a reason to restart if
-    /// the row is below the start. Call it before the first record is admitted.
+    /// Takes the checkpoint row from a later read, if the database did not answer when the partition was assigned.
+    /// Returns a reason to restart if the row's offset is below the start. Call it before the first record is admitted.
     mutating func rowWasRead(late found: OffsetCheckpoint?) -> Restart? {
         guard row == nil else { return nil }
         row = .some(found)
@@ -202,7 +204,8 @@ extension PartitionProgress {
     /// The row to compare with the database's row; nil if a write is under way, or if the row is unknown.
     var verifiableRow: OffsetCheckpoint?? { pendingWrite == nil ? row : nil }
 
-    /// Compares the row with the database's row, so that the worker notices a fall back even if no record comes.
+    /// Compares the row with the database's row. So the worker notices that the database fell back to an earlier state
+    /// even if no record comes.
     /// - Parameter asked: `verifiableRow` before the query. If it has changed since, `found` is ignored.
     mutating func verify(
         _ found: OffsetCheckpoint?, in history: DatabaseHistory, asked: OffsetCheckpoint?

@@ -2,8 +2,8 @@ import Kafka
 import PlantedFaults
 import Synchronization
 
-/// Plants `PlantedFault.commitAfterRevoke`: the worker also commits revoked partitions, up to the last record that it
-/// took from them. A release build plants nothing.
+/// Plants the bug `PlantedFault.commitAfterRevoke`, which the chaos tests must find: the worker also commits revoked
+/// partitions, up to the last record that it took from them. A release build plants nothing.
 enum PlantedCommits {
     #if DEBUG
         private static let ends = Mutex<[TopicPartition: Int64]>([:])

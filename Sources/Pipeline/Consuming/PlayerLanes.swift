@@ -5,7 +5,7 @@ import Synchronization
 /// players do not wait for one another.
 ///
 /// The consumer's thread issues a ticket for each submission, which fixes the order. The submission's task waits until
-/// its ticket is the first in its lane.
+/// its ticket is the first in its lane, the player's queue.
 final class PlayerLanes: Sendable {
     struct Ticket: Sendable {
         fileprivate let lane: Lane

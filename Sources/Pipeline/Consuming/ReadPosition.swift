@@ -9,7 +9,7 @@ struct ReadPosition: Sendable {
     /// The offset after the last record that came; nil before the first record.
     private var behindRecords: Int64?
 
-    /// Notes a record, or a record that stands for a batch.
+    /// Notes that a record or an unreadable batch came. `next` is the offset after it.
     mutating func came(to next: Int64) {
         self.next = next
         behindRecords = next

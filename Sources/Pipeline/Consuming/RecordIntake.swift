@@ -39,8 +39,8 @@ struct RecordIntake {
         return taken
     }
 
-    /// Takes a record that stands for the whole unreadable batch. This record has no value. The worker publishes the
-    /// record as the batch's dead letter. When the broker has acknowledged the dead letter, the batch is done.
+    /// Takes a record without a value, which represents the whole unreadable batch. The worker publishes the record as
+    /// the batch's dead letter. When the broker has acknowledged the dead letter, the batch is done.
     func stepOver(_ batch: UnreadableBatches.Found, of partition: TopicPartition) {
         assignment[partition]?.unreadable[batch.first] = batch
         take(ConsumerRecord(topicPartition: partition, offset: batch.first))
@@ -62,11 +62,12 @@ struct RecordIntake {
         }
     }
 
-    /// Decodes the record, issues the player's ticket, and starts the work. Tickets have the order of the records.
+    /// Decodes the record, issues a ticket in the player's queue, and starts the work. Tickets have the order of the
+    /// records.
     /// - Parameter known: the dead letter for this record, which is then not decoded; nil to decode the record.
     func admit(_ record: ConsumerRecord, to partition: AssignedPartition, as known: DeadLetter? = nil) {
         if partition.beginsNewEpoch(at: record.offset) {
-            // The unreadable batches belong to the old log, except the batch that this record stands for.
+            // The unreadable batches belong to the old log, except the batch that this record represents.
             partition.unreadable = partition.unreadable.filter { $0.key == record.offset && record.value == nil }
             warnOfReset(record)
         }
@@ -114,7 +115,8 @@ struct RecordIntake {
         }
     }
 
-    /// The accusation of the isolated record, which the commit that named the record has already stored.
+    /// The accusation, which makes a death count against the isolated record. It is already stored, in the commit that
+    /// named the record.
     private var accusation: Accusation {
         Accusation { [inbox] isAtWork in
             await AccusationRequest.ask(isAtWork) { inbox.post(.accusation($0)) }

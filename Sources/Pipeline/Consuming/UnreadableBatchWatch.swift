@@ -4,7 +4,8 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Finds batches that librdkafka cannot read, and steps over them. Each consumer loop has a watch, on its own thread.
+/// Finds batches that librdkafka cannot read, and skips them. Each consumer loop has its own watch, and uses it on its
+/// own thread.
 final class UnreadableBatchWatch {
     /// The read position of a partition.
     struct Reading {
@@ -43,10 +44,11 @@ final class UnreadableBatchWatch {
         return true
     }
 
-    /// Handles the result of an examination, and looks for partitions that stand still. Call it about every second.
+    /// Handles the result of an examination, and looks for partitions that deliver no record although the log has more.
+    /// Call it about every second.
     /// - Parameters:
     ///   - readings: the read positions of the assigned partitions.
-    ///   - stepOver: makes the batch a dead letter. If it returns false, the partition stays before the batch.
+    ///   - stepOver: makes the batch a dead letter. If it returns false, the worker does not skip the batch.
     func look(
         at readings: [TopicPartition: Reading], _ consumer: KafkaConsumer,
         stepOver: (UnreadableBatches.Found, TopicPartition) -> Bool

@@ -58,8 +58,8 @@ struct UnreadableBatches {
         return examine(partition, at: max(next ?? place.offset, place.offset))
     }
 
-    /// Notes whether the partition stands still. Returns a suspicion to examine; nil as in `failed`. Call it about
-    /// every second.
+    /// Checks whether the partition still delivers no record although its log has more. Returns a suspicion to examine;
+    /// nil if there is none, or if another suspicion is being examined. Call it about every second.
     /// - Parameters:
     ///   - next: the offset of the next record to read; nil if unknown.
     ///   - end: the offset after the last record; nil if unknown.

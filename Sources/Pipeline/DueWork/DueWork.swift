@@ -9,22 +9,22 @@ import Operations
 /// row's next lease is longer, up to a limit. Only the leases of parked submissions and of notification histories keep
 /// their length.
 ///
-/// `Pipeline.leasingLoops` in Pipeline+Leasing.swift lists the loops of all such tables. Announced purchases are no
-/// `DueWork`: their own loop, `AnnouncedLoop`, delivers a batch in one SQL transaction.
+/// `Pipeline.leasingLoops` in Pipeline+Leasing.swift lists the loops of all such tables. Announced purchases (which
+/// Apple itself reported) are no `DueWork`: their own loop, `AnnouncedLoop`, delivers a batch in one SQL transaction.
 ///
-/// `ParkedSource` is an example. The SQL transaction that stores a verdict also deletes the row. If the worker rejects
-/// the submission locally, or finds a stored verdict, `ParkedSource.work` deletes the row by its lease. Without a
-/// verdict, `SubmissionWorker.putBack` sets the next due time and ends the lease. If a row was leased only because it
-/// has the proof of a due row, `putBack` only ends the lease. `ParkedSubmissions` declares `delete`, `reschedule` and
-/// `endLease`.
+/// `ParkedSource`, for submissions that wait in PostgreSQL, is an example. The SQL transaction that stores a verdict
+/// also deletes the row. If the worker rejects the submission without Apple, or finds a stored verdict,
+/// `ParkedSource.work` deletes the leased row. Without a verdict, `SubmissionWorker.putBack` sets the next due time and
+/// ends the lease. If a row was leased only because it has the proof of a due row, `putBack` only ends the lease.
+/// `ParkedSubmissions` declares `delete`, `reschedule` and `endLease`.
 ///
 /// Parked submissions and holds are `IsolatingWork`, for which `SuspectTurns` finds the row that kills its worker.
 /// Every function that may throw does so if PostgreSQL cannot be reached.
 protocol DueWork: Sendable {
     associatedtype Item: Sendable
 
-    /// The loop's name in health, which notices if the loop makes no progress. Failures of the loop are reported as
-    /// those of `failingPart`.
+    /// The name under which health watches that the loop makes progress. Failures of the loop are reported under the
+    /// name `failingPart`.
     var part: Health.Part { get }
     var failingPart: FailingPart { get }
     var places: DuePlaces { get }
@@ -32,7 +32,7 @@ protocol DueWork: Sendable {
     var isWanted: Bool { get }
     /// The mean seconds between two queries of the table, as `LeasingLoop.turn` returns them.
     var lookSeconds: Double { get }
-    /// The seconds that one try may take, including its wait for a turn at Apple; nil if the work itself ends a try.
+    /// The seconds that one try may take, including its wait for a turn at Apple; nil if `work` itself limits a try.
     var trySeconds: Double? { get }
     /// True if a successful lease ends the failure of `failingPart`; false if only a try can end this failure.
     var isWellOnceLeased: Bool { get }
@@ -101,7 +101,8 @@ enum DueTurn<Item: Sendable>: Sendable {
     case nothing
     /// The loop leases due rows.
     case due
-    /// The leased row may have killed its workers. The loop tries it with nothing else leased.
+    /// The leased row may have killed its workers. The loop tries it while this process has leased no other parked or
+    /// held row.
     case isolated(Item)
 }
 

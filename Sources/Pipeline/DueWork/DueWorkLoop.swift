@@ -60,8 +60,9 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
         return batch
     }
 
-    /// Tries the row with nothing else leased. Returns when the try is over, or when its time for isolation is over.
-    /// After that time other rows may be leased, and the worker stores no further accusation against the row.
+    /// Tries the row while this process has leased no other parked or held row. Returns when the try is over, or after
+    /// `isolatedSeconds`. After that time other rows may be leased. So from then on the worker stores no further
+    /// accusation, which would make a death count against the row.
     private func isolate(_ item: Work.Item, _ group: inout DiscardingTaskGroup) async {
         state.began(1)
         let (over, end) = AsyncStream<Never>.makeStream()

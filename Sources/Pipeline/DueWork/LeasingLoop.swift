@@ -4,7 +4,8 @@ import Synchronization
 
 /// Leases due rows as long as the process runs, beside all other work.
 protocol LeasingLoop: Sendable {
-    /// The part that health watches during leasing. `failingPart` is the part whose failures are reported.
+    /// The name under which health watches the loop. The watch begins with each turn, and ends before the turn queries
+    /// PostgreSQL. Failures are reported under the name `failingPart`.
     var part: Health.Part { get }
     var failingPart: FailingPart { get }
     var isWellOnceLeased: Bool { get }

@@ -4,14 +4,14 @@ import Operations
 import Synchronization
 
 /// Decides when a source leases a suspect, which is a row that may have killed its workers. Suspects are leased one at
-/// a time, while no source has leased another row.
+/// a time, while this process has leased no other parked or held row.
 ///
 /// A row becomes a suspect when its lease ended three times without a result. The result of a try clears the suspicion.
 /// If three workers die while they try only this row, the row is set aside for an operator. A parked submission first
 /// gets one more try, also with nothing else leased, after `ParkingPolicy.lastTrySeconds`.
 ///
-/// The database counts the lease before the worker reads the row. If a worker died for another reason, the row's next
-/// try has a result and clears the suspicion.
+/// The database counts the lease before the worker reads the row. So a row can become a suspect although its workers
+/// died for another reason. The row's next try then has a result, which clears the suspicion.
 final class SuspectTurns: Sendable {
     private let parking: ParkingContext
     private let failures: Failures
@@ -26,7 +26,8 @@ final class SuspectTurns: Sendable {
 
     /// Returns the source's next step.
     /// - Parameters:
-    ///   - lease: called while nothing else is leased. The source then tries the returned row.
+    ///   - lease: called while this process has leased no other parked or held row. The source then tries the returned
+    ///     row.
     ///   - setAside: called with a row that was set aside instead of leased.
     func next<Leased, SetAside, Item>(
         ifAny hasSuspect: () async throws -> Bool, lease: () async throws -> SuspectLease<Leased, SetAside>,
