@@ -8,13 +8,13 @@ import ReceiptdConfiguration
 
 /// Answers requests that change something. The console first asks, and makes the change after the operator confirms.
 extension Console {
-    /// The number and the digest of the rows that a change would change, for each target.
+    /// The number and the digest of the rows that a change would change, for each filter in `ChangeSubject.targets`.
     private struct Found {
         var counts: [Int] = []
         var digests: [String] = []
 
         var count: Int { counts.reduce(0, +) }
-        /// The text in the form by which the console sees whether the rows have changed.
+        /// The text that the confirming form sends back. By it the console sees whether the rows have changed since.
         var mark: String { zip(counts, digests).map { "\($0):\($1)" }.joined(separator: ",") }
     }
 

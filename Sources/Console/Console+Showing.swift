@@ -59,7 +59,7 @@ extension Console {
 
     private func changes(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
         guard let page = Self.page(request) else { return Self.noPage("Changes", session) }
-        // One row more than a page shows whether there is a next page.
+        // The query asks for one more row than fits on a page. If it finds that row, there is a next page.
         let found = try await ConsoleChanges(pool: pool).list(
             limit: ListLimits.page + 1, skipping: (page - 1) * ListLimits.page)
         return ConsoleAnswer(
@@ -70,7 +70,7 @@ extension Console {
             ).html)
     }
 
-    /// Returns the number of the requested page; nil if no list has it.
+    /// Returns the number of the requested page; nil if it is not from 1 to `ListLimits.maximumPages`.
     private static func page(_ request: ConsoleRequest) -> Int? {
         let page = request.query["page"].map { Int($0) ?? 0 } ?? 1
         return (1...ListLimits.maximumPages).contains(page) ? page : nil
@@ -152,7 +152,7 @@ extension Console {
         guard let filter = ListFilter(request.query, of: list) else { return Self.unknownFilter(session) }
         let rows = try await list.rows(filter, limit: ListLimits.maximumExported + 1)
         guard rows.count <= ListLimits.maximumExported else {
-            // An operator could take a shortened file for the whole list.
+            // An operator could think that a shortened file is the whole list.
             return Self.message(
                 "The file would have more than \(ListLimits.maximumExported) rows. Filter the list first.",
                 .contentTooLarge, title: list.title, session: session)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The moving average of the time that Apple takes to answer. The ledger gathers a batch for at most a fixed share of
-/// this average.
+/// The moving average of the time that Apple takes to answer. The ledger waits for a batch of decisions to grow, for
+/// at most a fixed share of this average.
 package final class AppleLatency: Sendable {
     private static let weight = 1.0 / 32
 

@@ -36,15 +36,15 @@ package struct AppleMetrics: AppleObserver {
 extension AppleMetrics: AppleLimitsObserver {
     package func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool) {
         let gauge = metrics.appleCircuitOpen.with(bundleID.text, endpoint)
-        // This creates the app's series when the worker first uses the app.
+        // These calls create the app's time series in Prometheus when the worker first uses the app.
         if !isOpen {
             _ = metrics.misconfigured.with(bundleID.text)
             _ = metrics.credentialsDoubted.with(bundleID.text)
         }
         if isOpen == (gauge.value != 0) { return }
         gauge.set(isOpen)
-        // Many apps' circuits open together, so this line is only information. `apple(isDown:afterSeconds:)` logs the
-        // warning.
+        // The circuit breakers of many apps open together, so this line is only information.
+        // `apple(isDown:afterSeconds:)` logs the warning.
         logger.info(
             isOpen
                 ? "the worker holds back requests to Apple after failures" : "the worker sends requests to Apple again",

@@ -5,7 +5,8 @@ import Operations
 import ReceiptdConfiguration
 import Synchronization
 
-/// Keeps the newest catalog. Every few seconds it looks in the database for a newer catalog.
+/// Keeps the newest catalog (the studio's apps, products and policies) in memory. Every few seconds it looks in the
+/// database for a newer catalog.
 package final class CatalogWatch: Sendable {
     /// The seconds between two look-ups. The contract allows twice this time between a catalog's import and its effect.
     static let pollSeconds = 2.0
@@ -104,7 +105,8 @@ package final class CatalogWatch: Sendable {
         }
     }
 
-    /// Reports whether this release can read the newest catalog. The caller must have reached PostgreSQL just before.
+    /// Reports whether this release can read the newest catalog. The caller must have reached PostgreSQL just before,
+    /// because this function may report that PostgreSQL works again.
     private func report() {
         guard let unreadable = state.withLock({ $0.unreadable }) else { return failures.recovered(.catalog) }
         failures.recovered(.postgresql)

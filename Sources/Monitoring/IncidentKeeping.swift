@@ -2,7 +2,8 @@ import Ledger
 import Operations
 import Postgres
 
-/// Stores this process's incidents in PostgreSQL, and reads the whole fleet's incidents for the metrics.
+/// Stores this process's incidents, such as lost records, in PostgreSQL. Reads the whole fleet's incidents for the
+/// metrics.
 package struct IncidentKeeping: Sendable {
     /// The seconds between two rounds. Each round stores this process's incidents. A round that stored any, and every
     /// fifth round, also reads the fleet's counts.

@@ -1,4 +1,4 @@
-/// A report at the process's end.
+/// Runs a report to PostgreSQL that a process makes at its end.
 enum LastReport {
     private static let seconds = 1.0
 

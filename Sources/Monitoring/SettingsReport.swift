@@ -11,7 +11,8 @@ extension Settings {
         }
     }
 
-    /// Logs and counts trusted roots that are not Apple's, because the owner of such a root can make receipts.
+    /// Logs and counts trusted root certificates that are not Apple's, because the owner of such a root can make
+    /// receipts.
     package func tellForeignRoots(_ metrics: ReceiptdMetrics, _ logger: Logger) {
         metrics.foreignRoots.set(apple.foreignRoots)
         guard apple.foreignRoots > 0 else { return }

@@ -25,7 +25,7 @@ private enum HTTPDate {
 
     private static func timestamp(year: String, month: String, day: String, time: String) -> Timestamp? {
         guard let index = months.firstIndex(of: month) else { return nil }
-        // A year of two digits is a year of the present century, because a response has a present date.
+        // A year of two digits is a year of the present century, because the dates in a response are near the present.
         let fullYear = year.utf8.count == 2 ? "20" + year : year
         return Timestamp(rfc3339: "\(fullYear)-\(twoDigits(String(index + 1)))-\(twoDigits(day))T\(time)Z")
     }

@@ -4,7 +4,8 @@
     import Darwin
 #endif
 
-/// The machine's wall clock and monotonic clock. The rules get times as arguments and never read a clock.
+/// The machine's wall clock and monotonic clock. The rules that judge purchases do not use this type: they get times
+/// as arguments.
 public enum WallClock {
     public static var now: Timestamp {
         let time = read(CLOCK_REALTIME)

@@ -99,7 +99,7 @@ final class ConnectionTable: Sendable {
     }
 }
 
-/// Reports the parts of one connection to the table.
+/// Reports to the table when one connection receives a part of a request or sends a part of an answer.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     typealias InboundOut = NIOAny

@@ -9,7 +9,7 @@ public struct OperationsServerError: Error, CustomStringConvertible {
     public let code: Int32?
     private let cause: String
 
-    /// False, because an operator first has to change the port, the host or a right.
+    /// False, because an operator first has to change the port, the host or a permission.
     public var isRetriable: Bool { false }
 
     init(host: String, port: Int, cause: any Error) {

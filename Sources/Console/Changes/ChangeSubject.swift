@@ -43,7 +43,8 @@ struct ChangeSubject: Sendable {
     /// The filters of the change. The console counts, changes and logs the rows of each filter separately.
     var targets: [ListFilter] { ids.isEmpty ? [filter] : rows }
 
-    /// True if the subject may be several rows. The submissions of several players may have the same id.
+    /// True if the subject may be several rows. One submission id may name several rows, because several players may
+    /// use the same id.
     var isOfAny: Bool { ids.count != 1 || change == .rejectParked }
 
     /// True if the console makes the change only while it finds the rows that the operator saw. The release of one hold

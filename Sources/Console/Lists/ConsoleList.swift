@@ -19,7 +19,7 @@ struct ListRow: Sendable {
     var id: String?
     /// The changes that the row allows; nil for all changes of the list.
     var changes: [ConsoleChange]?
-    /// A sentence about the code in the first cell; empty if the code needs none. CSV files do not contain it.
+    /// The sentence that explains the code in the first cell; empty if there is none. CSV files do not contain it.
     var meaning = ""
 }
 
@@ -29,7 +29,7 @@ enum ListPart: Sendable {
 
 /// A list of the console, which shows one table of the ledger. Every function throws a `PostgresError`.
 protocol ConsoleList: Sendable {
-    /// The name in addresses and file names.
+    /// The list's name in the address of its page and in the name of its CSV file.
     var name: String { get }
     var title: String { get }
     var explanation: String { get }

@@ -1,6 +1,7 @@
 import Fulfillment
 
-/// The id of a hold in a change: the transaction and the player. Two players may each have a hold on a transaction.
+/// The id by which a change names a hold (a purchase that waits for an operator): the transaction and the player. A
+/// transaction alone is not enough, because two players may each have a hold on it.
 struct HeldRow {
     let transactionID: String
     /// The player; nil for all players with a hold on the transaction.

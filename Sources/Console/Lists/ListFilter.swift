@@ -11,7 +11,8 @@ struct ListFilter: Sendable {
     var playerID: String?
     var productID: String?
     var age: ListAge?
-    /// The time from which an age counts back. A form contains this time, so that the change finds the counted rows.
+    /// The time from which an age counts back. The form that confirms a change contains this time, so that the change
+    /// finds the rows that the page counted.
     var now = WallClock.now
 
     init(id: String? = nil, playerID: String? = nil, bundleID: String? = nil, reason: String? = nil) {
@@ -47,7 +48,7 @@ struct ListFilter: Sendable {
         text.count <= SearchLimits.maximumID && !text.utf8.contains(0)
     }
 
-    /// The time before or after which rows match, as `age` says; nil without an age.
+    /// The time limit of `age`: rows from before it match an "over" age, later rows an "under" age. nil without an age.
     var time: Timestamp? { age.map { now.adding(milliseconds: -$0.seconds * 1000) } }
 
     var text: String { words(playerID.map { "player \($0)" }) }

@@ -3,8 +3,9 @@ import Fulfillment
 import Ledger
 import OperationsHTTP
 
-/// The page of dead letters: the number for each reason, and the newest dead letters in the sample `local_refusals`,
-/// which goes back three days. The records themselves are in Kafka, to which the console does not connect.
+/// The page of dead letters (records that workers set aside). It shows their number for each reason, and the
+/// newest rows of `local_refusals`, a sample of three days. The records are in Kafka, to which the console does not
+/// connect.
 struct DeadLettersPage {
     /// The ages that the filter offers. The sample is too short for a week or a month.
     static let ages: [ListAge] = [.underHour, .underDay]

@@ -14,7 +14,7 @@ enum SearchLimits {
     static let rows = 100
     static let maximumPages = 100
     static let maximumCell = 400
-    /// The most standings that the page lists above the tables.
+    /// The most states of purchases, submissions and subscriptions (`Standing`) that the page lists above the tables.
     static let standings = 10
 }
 

@@ -17,7 +17,7 @@ struct ConsoleAnswer: Sendable {
 
     static func seeOther(_ location: String) -> ConsoleAnswer { ConsoleAnswer(status: .seeOther, location: location) }
 
-    /// Allows a page only the console's own style and forms, and no script.
+    /// The policy that allows a page only the console's own style and forms, and no script.
     private static let contentSecurityPolicy =
         "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 

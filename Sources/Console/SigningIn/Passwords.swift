@@ -17,8 +17,8 @@ struct Passwords: Sendable {
     private let nobody: PasswordHash?
     /// The secret key that turns names into codes. The console counts tries by these codes.
     private let naming = SymmetricKey(size: .bits256)
-    /// The queue of browsers that are not known. It checks one password at a time, which limits memory and processor
-    /// time. Known browsers have their own queue, so that they do not wait for strangers.
+    /// The queue of password checks for browsers that are not known. It runs one check at a time, which limits memory
+    /// and processor time. Known browsers have their own queue, so that they do not wait for strangers.
     private let strangers = DispatchQueue(label: "passwords of strangers")
     private let browsers = DispatchQueue(label: "passwords of known browsers")
 

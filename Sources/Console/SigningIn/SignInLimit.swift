@@ -4,8 +4,8 @@ import Synchronization
 /// the delay longer. Only a few tries may wait at once. Each known browser has its own count, so that wrong passwords
 /// from elsewhere do not keep the browser's user out.
 final class SignInLimit: Sendable {
-    /// The seconds until the answer to the first wrong password. Each further wrong password of the same origin doubles
-    /// the seconds.
+    /// The seconds until the answer to the first wrong password. Each further wrong password of the same origin (a
+    /// typed name or a known browser) doubles the seconds.
     static let firstSeconds = 1.0
     static let longestSeconds = 16.0
     /// The seconds without a wrong password after which an origin's count begins again at 0.

@@ -1,6 +1,6 @@
 import OperationsHTTP
 
-/// The further facts about a purchase beside its state, as a short list.
+/// Writes the facts about a row, such as ids, price and times, as a short HTML list.
 enum Facts {
     private static let ids = [
         ("Player", "player_id"), ("Transaction", "transaction_id"), ("Original transaction", "original_transaction_id"),

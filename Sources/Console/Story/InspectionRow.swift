@@ -9,7 +9,7 @@ extension Inspection {
     }
 }
 
-/// A row of an inspection, and its values as HTML.
+/// A row of an `Inspection` (PostgreSQL's rows about one id), and its values as HTML.
 struct InspectionRow {
     let section: String
     let value: JSONValue

@@ -4,7 +4,8 @@ import Fulfillment
 import NamesAndTimes
 import OperationsHTTP
 
-/// The standings that an inspection found: first those that wait, then the subscriptions, the grants and the refusals.
+/// The states (`Standing`) of all purchases, submissions and subscriptions that a search found: first those that wait,
+/// then subscriptions, grants and refusals.
 struct Standings {
     let inspection: Inspection
 
@@ -166,7 +167,7 @@ struct Standings {
 
     // MARK: - Refused
 
-    /// All refusals, including dead letters that name no sender.
+    /// All refusals, including dead letters (records that workers set aside) that name no sender.
     var refused: [Standing] { rejectedByOperators + answers + refusedUnasked + locallyRefused }
 
     private var rejectedByOperators: [Standing] {

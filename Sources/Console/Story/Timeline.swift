@@ -2,7 +2,7 @@ import BackOffice
 import NamesAndTimes
 import OperationsHTTP
 
-/// The events and decisions about an inspected id, in words, the oldest first.
+/// The events and decisions about the id that a user searched for, in words, the oldest first.
 struct Timeline {
     struct Entry {
         let at: Timestamp
@@ -11,7 +11,7 @@ struct Timeline {
         var tries: Tries?
     }
 
-    /// Successive tries with the same request and result, which share one entry.
+    /// Successive tries of one request to Apple that had the same result. They share one entry of the timeline.
     struct Tries {
         /// The request and its result without the duration, as HTML.
         let what: String

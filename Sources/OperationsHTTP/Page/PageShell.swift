@@ -1,6 +1,6 @@
 /// The frame of the worker's page: one document that loads nothing from other servers.
 enum PageShell {
-    /// Allows the page its own script and style, and requests to its own server.
+    /// The policy that allows the page its own script and style, and requests to its own server.
     static let contentSecurityPolicy =
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
         + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -35,7 +35,8 @@ enum PageShell {
         """
     }
 
-    /// Loads the page's content again every two seconds. Pauses while the page is hidden, and while text is selected.
+    /// The script that loads the page's content again every two seconds. It pauses while the page is hidden, and while
+    /// text is selected.
     private static let script = """
 
         'use strict';

@@ -14,7 +14,8 @@ package enum ShownNumber {
         return (value <= -0.5 ? "-" : "") + ([digits] + parts).joined(separator: ",")
     }
 
-    /// Returns the number with three digits. Below 1 it has three decimals, and from 100 on it is a whole number.
+    /// Returns the number with at most three decimals below 1, two below 10, one below 100, and none from 100 on. The
+    /// decimals never end in a zero.
     package static func short(_ value: Double) -> String {
         guard value.isFinite else { return "–" }
         if value == 0 { return "0" }

@@ -1,8 +1,8 @@
 import Foundation
 import Operations
 
-/// The content of the worker's page, also at `/status.json`. It has totals since the start of the process. The page
-/// computes rates from two reports.
+/// The content of the worker's page, also at `/status.json`. The counts are totals since the start of the process. The
+/// page computes rates from the counts at two times.
 struct StatusReport: Encodable {
     struct Outcome: Encodable {
         let type: String
@@ -31,9 +31,10 @@ struct StatusReport: Encodable {
         let durationCount: Int
         let durationBuckets: [Bucket]
         let concurrencyLimit: Double
-        /// True if the circuits of all apps and endpoints in use are open.
+        /// True if the worker holds back requests for every app and endpoint in use, after failures or a `Retry-After`.
+        /// Only requests to Production about players' proofs count.
         let isDown: Bool
-        /// The open circuits, each as `bundle_id endpoint`.
+        /// The open circuit breakers, which hold back requests to Apple after failures, each as `bundle_id endpoint`.
         let openCircuits: [String]
         /// A sentence for each of Apple's addresses that does not answer.
         let outages: [String]
