@@ -107,8 +107,8 @@ extension MetricDeclaration {
     static let databaseFallbacks = Self(
         "receiptd_database_fallbacks_total",
         help: """
-            Partitions that a worker read again from below Kafka's offset, because PostgreSQL lacked decisions; and \
-            times that PostgreSQL lacked published grants.
+            How often a worker read a partition again from below Kafka's offset, because PostgreSQL lacked decisions, \
+            or found that PostgreSQL lacked a published grant.
             """)
     static let offsetResets = Self(
         "receiptd_offset_resets_total",
