@@ -41,7 +41,7 @@ struct SubmissionSignatureTests {
         #expect(RecordSignature(keys: [], of: .submissions).header(ofKey: [1], value: value) == nil)
     }
 
-    @Test("a v2 signature header equals the known code, and is refused for another record kind or record key")
+    @Test("a v2 signature header has the code of a test vector, and is refused for another record kind or record key")
     func publishedCodeOfARecord() throws {
         let signature = RecordSignature(keys: ["Jefe"], of: .accounts)
         let key = Array("com.example.game/1a2b3c4d-0000-4000-8000-00000000abcd".utf8)

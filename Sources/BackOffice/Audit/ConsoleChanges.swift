@@ -2,7 +2,8 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The log of operators' changes in the console. It also has the changes by commands if no other table records them.
+/// The log of operators' changes in the console. It also has each change that a `receiptd` command made and that no
+/// other table records.
 /// Every function throws a `PostgresError`.
 public struct ConsoleChanges: Sendable {
     /// The changes by commands. If the console can make the same change, it logs the change under the same name.

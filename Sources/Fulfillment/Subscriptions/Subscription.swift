@@ -53,9 +53,9 @@ public struct Subscription: Sendable, Equatable {
         /// The time from which workers must search the account's history for missed periods; nil if no period is
         /// missing, or if a worker has read the history to its end.
         public var historySince: Timestamp?
-        /// The time from which workers must ask Apple for periods, because a source reported a period and did not grant
-        /// it. This time is the beginning of the period that was known before, or of the reported period if none was
-        /// known. nil if workers need not ask.
+        /// Workers must ask Apple for the periods since this time, because one source (a notification or an answer of
+        /// Apple's) reported a period without a grant. This time is the beginning of the period that was known before,
+        /// or of the reported period if none was known. nil if workers need not ask.
         public var periodsSince: Timestamp?
 
         public init(

@@ -140,8 +140,8 @@ package struct HoldWrite: Sendable {
         return Set(shown.map(\.purchase.originalTransactionID) + shown.compactMap(\.period) + own.compactMap(\.self))
     }
 
-    /// The claim of the period that the purchase pays for, by Apple's present answer; nil if the purchase pays for no
-    /// period.
+    /// The id under which `claims` has the subscription period that the purchase pays for, according to Apple's present
+    /// answer; nil if the purchase pays for no period.
     private var period: StoreTransactionID? { decision.judged.flatMap { decision.decision.period(of: $0) } }
 
     /// Locks the claims that the decision needs. Apple's answer may name an original or a period under which the hold

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The apps without App Store Server API credentials whose players send proofs that need such credentials.
+/// The apps that have no App Store Server API credentials although their players send proofs that need them.
 ///
 /// Anyone can send a transaction id, so one player's proofs say nothing about the app. When several players have sent
 /// such proofs, the app counts as misconfigured. `CredentialsState` has the limits.

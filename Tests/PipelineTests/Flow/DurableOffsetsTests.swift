@@ -96,7 +96,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("if the database lost a grant, the published event's player keeps it, even if another's record is read first")
+    @Test("a published grant that the database lost stays its player's, even if another player's record comes first")
     func publishedOwner() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints

@@ -97,7 +97,7 @@ struct CrashHistoryTests {
         #expect(history.suspect == nil && history.remaining == CrashHistory.isolatedRecords - 1)
     }
 
-    @Test("if only the database recorded a worker's departure, the crash history counts neither a death nor a start")
+    @Test("if a worker's departure is in the database and not in Kafka, the crash history counts no death and no start")
     func refused() {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history = next(history, departures: 4) }
