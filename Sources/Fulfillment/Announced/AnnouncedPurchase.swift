@@ -11,18 +11,18 @@ public enum PurchaseSource: String, Sendable, CaseIterable {
     case renewal
 }
 
-/// A purchase that Apple reported without a submission. Its player may be unknown.
+/// A purchase that receiptd learnt of from Apple, not from a game server's submission. Its player may be unknown.
 public struct AnnouncedPurchase: Sendable, Equatable {
     /// The evidence of one transaction, which Apple signed or gave in an answer.
     public private(set) var evidence: GenuineReceipt
     public private(set) var purchase: StorePurchase
     public let source: PurchaseSource
-    /// The stand-in for a game server's `submission_id`: `apple-` and the notification's UUID, or `apple-` and the
-    /// transaction id if there was no notification.
+    /// The text that receiptd uses in place of a game server's `submission_id`: `apple-` and the notification's UUID,
+    /// or `apple-` and the transaction id if there was no notification.
     public let submissionID: Identifier
     /// The time at which Apple signed the purchase, or the time of Apple's answer.
     public let toldAt: Timestamp
-    /// True for a period of a subscription that had an earlier period.
+    /// True if the purchase pays for a later period of a subscription, not for the first.
     public var isRenewal: Bool
     /// The end of the subscription's grace period; nil if Apple named none.
     public var graceExpiresAt: Timestamp?
@@ -53,7 +53,8 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         self.isRenewal = isRenewal
     }
 
-    /// The purchase without its refund. The evidence still shows the refund, but Apple has reversed it.
+    /// A copy of the purchase without its refund, which Apple has reversed. The evidence in the copy still shows the
+    /// refund.
     var withoutRevocation: AnnouncedPurchase {
         var purchase = self
         purchase.purchase.cancelledAt = nil
@@ -86,9 +87,9 @@ public struct AnnouncedPurchase: Sendable, Equatable {
 
 extension GenuineReceipt {
     /// Returns the evidence of an announced purchase, with the refund in `shown` added. Returns nil if `shown` is about
-    /// another purchase or shows no refund. Also returns nil if its refund is not newer than the announcement, or not
-    /// newer than a refund in the evidence. Apple announced the purchase as paid, so it had already reversed any
-    /// earlier refund.
+    /// another purchase or shows no refund. Returns nil for a refund from before the announcement too: Apple announced
+    /// the purchase as paid, so Apple had already reversed that refund. Returns nil as well if the refund in `shown` is
+    /// not newer than a refund in the evidence.
     /// - Parameter announcedAt: the time at which Apple signed the announcement.
     public func refunded(by shown: NotifiedTransaction, since announcedAt: Timestamp) -> GenuineReceipt? {
         guard var purchase = purchases.first, let refund = shown.purchase.refunded,

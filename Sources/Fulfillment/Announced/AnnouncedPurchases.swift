@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// The store of purchases that Apple announced and nobody submitted. All replicas share the store. Times are the
-/// database's.
+/// The store of purchases that Apple announced and nobody submitted. All replicas share the store. Due times and leases
+/// follow the database's clock.
 ///
 /// Every function throws if the database is out of reach. A lease ends at its own end time, without a call.
 public protocol AnnouncedPurchases: Sendable {
@@ -10,8 +10,9 @@ public protocol AnnouncedPurchases: Sendable {
     /// a result.
     func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement]
 
-    /// Leases the suspect that is due first. Sets the suspect aside instead if several workers died while they
-    /// delivered it in isolation. Call this function while no other purchase is leased.
+    /// Leases the suspect that is due first. If several workers died while they delivered the suspect alone (in
+    /// isolation), sets the suspect aside instead. Call this function while this process works on no other announced
+    /// purchase.
     func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase>
 
     /// Stops counting these leases against their purchases. Call this function if the purchases only wait for the
@@ -22,31 +23,31 @@ public protocol AnnouncedPurchases: Sendable {
     /// results with their events.
     ///
     /// Returns no outcome for a purchase if its lease is over, or if a submission brought the purchase meanwhile.
-    /// Returns no outcome either for a purchase with `isToBeAsked`, which stays leased.
+    /// Returns no outcome either if `isToBeAsked` is true for the purchase. Then the purchase stays leased.
     func deliver(
         _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
     ) async throws -> [AnnouncedOutcome]
 }
 
-/// The database's facts about the owner of a purchase. The worker reads them after it has locked the claim of the
-/// purchase's original transaction.
+/// The database's facts about the owner of a purchase. The worker reads these facts after it has locked the claim (the
+/// row that names the owner) of the purchase's original transaction.
 public struct AnnouncedOwnership: Sendable, Equatable {
     /// The owner of the original transaction; nil if there is none.
     public var owner: PlayerID?
-    /// True if a transaction under the original transaction was granted before. The owner passed the rules at that
-    /// time.
+    /// True if a transaction with the same original transaction was granted before, so that the owner has passed the
+    /// rules already. A transaction of an earlier subscription that the purchase's subscription continues counts too.
     public var isLetIn: Bool
     /// The player whom a record of `player-accounts` names for the purchase's token; nil if there is no such record.
     public var told: PlayerID?
-    /// The time at which the app's catalog first granted missed purchases; nil if it never did.
+    /// The time since which the app's catalog grants missed purchases, which nobody submitted; nil if it never did.
     public var grantsSince: Timestamp?
     /// True if Apple refunded the whole purchase.
     public var isRefunded: Bool
     /// True if Apple reversed a refund of the purchase. A reversal counts if it is not older than Apple's announcement,
     /// nor than the refund that the stored purchase shows.
     public var isReversed = false
-    /// True if the database fell back to an earlier state after Apple announced the purchase. A worker may have
-    /// published a grant that the database lost.
+    /// True if the database fell back to an earlier state after Apple announced the purchase. So a worker may have
+    /// published a grant that the database no longer has.
     public var isDecidedAgain = false
     /// True if a worker published a grant of the purchase to `owner`, and the database lost the grant. Then `owner`
     /// gets the purchase.
@@ -65,7 +66,7 @@ public struct AnnouncedOwnership: Sendable, Equatable {
 }
 
 public enum AnnouncedJudgement: Sendable {
-    /// The ledger settles the decision.
+    /// The decision about the purchase. The worker must still compare it with the ledger's rows.
     case deliver(PendingDecision)
     /// The worker must first ask Apple for the transaction by its id.
     case asks
@@ -73,7 +74,7 @@ public enum AnnouncedJudgement: Sendable {
     case refused(Reason, PlayerID?)
     case unclaimed(UnclaimedReason)
     case ignored
-    /// The owner is erased, so that nobody gets an event.
+    /// The owner was erased, and the ledger has only this pseudonym. So nobody gets an event.
     case erased(PlayerID)
 }
 
@@ -90,7 +91,8 @@ extension LeasedAnnouncement {
     private var bundleID: BundleID { purchase.evidence.bundleID }
     private var token: String? { purchase.purchase.appAccountToken }
 
-    /// Returns the judgement of the purchase, as if a submission with the signed account token had brought it.
+    /// Returns the judgement of the purchase, as if a submission with the account token that Apple signed had brought
+    /// the purchase.
     public func judge(
         under catalog: Catalog, _ ownership: AnnouncedOwnership, at now: Timestamp
     ) -> AnnouncedJudgement {
@@ -101,8 +103,8 @@ extension LeasedAnnouncement {
             if isToBeAsked(under: app) { return .asks }
             return decision(for: owner, terms(isRenewal: true), under: appTerms, ownership, now)
         }
-        // If `isDecidedAgain`, the database may have lost a grant of the purchase. Then the settlement also deals with
-        // the refund.
+        // If `isDecidedAgain` is true, the database may have lost a grant of the purchase. Then the refund is no reason
+        // to refuse the purchase here, because the settlement deals with the refund.
         let isRefunded = ownership.isRefunded && !ownership.isDecidedAgain
         if let reason = reasonAgainstAnybody(under: appTerms, ownership, now) ?? (isRefunded ? .cancelled : nil) {
             if reason == .cancelled, !isRefunded, isShownRefunded, isToBeAsked(under: app) { return .asks }

@@ -1,5 +1,5 @@
-/// The terms of an announced purchase that nobody submitted. The rules judge the purchase like a proven transaction
-/// that its player submitted.
+/// The facts that the rules need about an announced purchase, which Apple reported and nobody submitted. Apart from
+/// these facts, the rules judge the purchase like a proven transaction that its player submitted.
 public struct AnnouncedTerms: Sendable, Equatable {
     public let source: PurchaseSource
     /// True for a later period of a subscription whose owner passed the rules at an earlier period.

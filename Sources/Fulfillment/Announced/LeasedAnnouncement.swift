@@ -9,8 +9,9 @@ public struct LeasedAnnouncement: Sendable {
     /// The number of earlier holds of the purchase. An operator ended each of these holds with a refusal.
     public let timesHeld: Int32
     public let lease: Lease
-    /// True if the database lost the purchase's published grant. Always false for a renewal, because the claim of a
-    /// renewal's original transaction does not name the renewal.
+    /// True if a worker published a grant of the purchase, and the database then lost the grant. receiptd finds this by
+    /// the claim (the owner's row) of the original transaction. This claim names no renewal, so the value is always
+    /// false for a renewal.
     public let isPublished: Bool
     /// True if the worker has asked Apple for the transaction by its id under this lease.
     private var wasAsked = false
@@ -55,10 +56,10 @@ public struct LeasedAnnouncement: Sendable {
         return one
     }
 
-    /// The topic in `position`. Kafka allows no topic with this name.
+    /// The topic in `position`. Kafka allows no topic with this name, so no real record has the same position.
     public static let topic = "(announced)"
 
-    /// The stand-in for the position of a Kafka record, which an announced purchase does not have.
+    /// The position that receiptd stores in place of a Kafka record's, because no record brought the purchase.
     public var position: RecordPosition {
         RecordPosition(
             topic: Self.topic, partition: 0, offset: Int64(timesHeld), timestamp: purchase.toldAt,
@@ -70,7 +71,7 @@ public struct LeasedAnnouncement: Sendable {
 public struct AnnouncedOutcome: Sendable, Equatable {
     /// Label values of `receiptd_announced_total{outcome}`.
     public enum State: String, Sendable, CaseIterable {
-        /// A submission brought the purchase.
+        /// The player already has the purchase, or a hold of the purchase, from a submission or from another system.
         case claimed
         case granted
         case held
@@ -126,9 +127,10 @@ public enum UnclaimedReason: String, Sendable, CaseIterable {
     case unknownApp = "unknown_app"
     /// The purchase has no owner, and neither `player-accounts` nor the catalog names a player for its token.
     case unknownPlayer = "unknown_player"
-    /// The catalog delivers no missed purchases.
+    /// The catalog does not let receiptd grant the app's missed purchases, which nobody submitted.
     case notDelivered = "not_delivered"
-    /// The purchase is older than the first catalog that granted missed purchases, or than the cutover.
+    /// The purchase is older than the first catalog that granted missed purchases, or than the app's cutover (the time
+    /// from which receiptd is responsible).
     case boughtBefore = "bought_before"
     /// receiptd cannot read the stored purchase, or the database refuses its data.
     case unreadable

@@ -47,8 +47,8 @@ public enum AppleAnswer: Sendable, Equatable {
         }
     }
 
-    /// The kind of trouble. Raw values are labels of `receiptd_apple_requests_total{result}`. Operators also see them
-    /// with parked submissions.
+    /// The kind of trouble. Raw values are labels of `receiptd_apple_requests_total{result}`. Operators also see these
+    /// labels with parked submissions.
     public enum TroubleKind: String, Sendable, CaseIterable {
         case timeout
         case connection

@@ -4,7 +4,7 @@ import NamesAndTimes
 public struct NamelessPurchase: Sendable, Equatable {
     /// The text in place of an id or a product that receiptd cannot read.
     public static let unreadable = "unreadable"
-    /// The stand-in for a transaction that Apple signed in an answer, if receiptd cannot read its ids or its product.
+    /// The purchase that replaces a transaction in Apple's signed answer if receiptd cannot read its ids or product.
     static let ofSignedAnswer = NamelessPurchase(transactionID: nil, productID: nil, field: "signedTransactionInfo")
     /// An id or a product in an event has at most this many Unicode scalars.
     public static let maximumScalars = 128

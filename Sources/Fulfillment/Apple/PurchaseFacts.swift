@@ -1,6 +1,6 @@
 import Encodings
 
-/// Apple's facts about one purchase that no rule reads. They appear in events and reports.
+/// Apple's facts about one purchase that no rule reads. These facts appear in events and reports.
 ///
 /// The type is a class, so that a purchase without these facts uses no memory for them.
 public final class PurchaseFacts: Sendable, Equatable {

@@ -63,11 +63,12 @@ public struct StoreQueryContext: Sendable {
 
 /// The share of an app's request budget that a kind of query may use.
 public enum StoreQueryShare: Sendable, CaseIterable {
-    /// A submission waits for the answer. The request gets its turn like a retry.
+    /// A submission waits for the answer. The request takes its turn like a retry of a submission.
     case submission
-    /// Checks of subscriptions. While fresh submissions wait, these checks and all retries get a fifth of the places.
+    /// The query is part of a check of a subscription. While fresh submissions wait, these checks and all retries
+    /// together get a fifth of the places.
     case subscriptions
-    /// Apple's notification history: a tenth of the budget.
+    /// The query reads Apple's notification history, which gets a tenth of the budget.
     case history
     /// No player waits for the answer. receiptd sends the request only if no other request waits.
     case background

@@ -26,8 +26,8 @@ public struct VerificationRequest: Sendable {
     /// True if an earlier try of the submission had no verdict, or if the submission was parked. Fresh submissions go
     /// first.
     public var isRetry = false
-    /// True if the submission is a leased row of PostgreSQL. Its request does not wait long for a turn, because a
-    /// worker leases the row again.
+    /// True if the submission is a leased row of PostgreSQL. Then the request does not wait long for its turn, because
+    /// a worker can lease the row again later.
     public var isLeased = false
     /// A function that receiptd calls with true when the request begins to wait for its turn, and with false when the
     /// wait ends. While the request waits, the worker can abandon it at once.

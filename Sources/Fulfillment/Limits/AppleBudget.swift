@@ -3,11 +3,11 @@
 /// Every time is in seconds from now, so that the clocks of two machines need not agree. Every function throws if the
 /// budget is out of reach.
 public protocol AppleBudget: Sendable {
-    /// Reserves `requests` at a rate of `perSecond`. Returns nil if the replicas have already reserved as far ahead as
-    /// they may. The caller then tries again later.
+    /// Reserves a slice of time for `requests` requests at a rate of `perSecond`. Returns nil if the replicas have
+    /// already reserved as far ahead as they may. The caller then tries again later.
     func lease(_ requests: Int, for scope: AppleScope, perSecond: Double) async throws -> BudgetLease?
 
-    /// Holds back the requests of a scope for `seconds`, in every replica. If a longer hold is in force, nothing
+    /// Makes every replica send no request of a scope for `seconds`. If the scope already has a longer pause, nothing
     /// changes.
     func hold(_ scope: AppleScope, seconds: Double) async throws
 

@@ -1,5 +1,5 @@
-/// The unit of Apple's limits: one app, endpoint and environment. Each scope has its own circuits, `Retry-After` and
-/// budget.
+/// One app, endpoint and environment, for which Apple limits requests separately. Each scope has its own circuit
+/// breakers, `Retry-After` and request budget.
 public struct AppleScope: Sendable, Hashable {
     public let bundleID: BundleID
     /// The endpoint's name in `receiptd_apple_requests_total{endpoint}`.

@@ -8,7 +8,7 @@ public struct CircuitBreaker: Sendable {
         case closed
         /// No request passes before `until`. The first request after `until` makes the state `halfOpen`.
         case open(until: Double)
-        /// Probes pass. One success closes the circuit; the failure of all probes opens it again.
+        /// A few requests pass as probes. One success closes the circuit; the failure of all probes opens it again.
         case halfOpen
     }
 
@@ -20,8 +20,8 @@ public struct CircuitBreaker: Sendable {
         public let isFirst: Bool
         /// True if the request came after the circuit last closed.
         let isNew: Bool
-        /// True if the newest waiting request takes the pass, not the oldest. The old requests may all have proofs that
-        /// Apple never answers.
+        /// True if the newest waiting request takes the pass, not the oldest, because the old requests may all have
+        /// proofs that Apple never answers.
         let isForNewest: Bool
     }
 
@@ -45,7 +45,7 @@ public struct CircuitBreaker: Sendable {
     private var firstProbesFailed = 0
     /// The time from which one more first try may probe, even if `probesAtOnce` first tries are under way.
     private var nextProbe = 0.0
-    /// The time from which a retry may probe. If there are no first tries, retries notice Apple's recovery.
+    /// The time from which a retry may probe, so that the worker notices Apple's recovery even without first tries.
     private var nextRepeatedProbe = 0.0
     private var closedAt = -Double.infinity
 

@@ -1,9 +1,10 @@
 /// The state of one app's credentials, as Apple's answers show it.
 ///
-/// Apple answers 21004 if the secret is wrong, but also if the receipt is another app's and has a subscription. So a
-/// refusal counts against the secret only if the receipt is proven to be this app's. The credentials count as wrong if
-/// no secret is set, or if Apple refused proven receipts of several players and accepted none. If Apple refuses only
-/// unproven receipts, the credentials are doubted. receiptd then reports the doubt, but holds no request back.
+/// verifyReceipt answers 21004 if the shared secret is wrong, but also if the receipt is another app's and has a
+/// subscription. So a refusal counts against the secret only if the receipt is proven to be this app's. The credentials
+/// count as wrong if no secret is set, or if Apple refused proven receipts of several players and accepted none. If
+/// Apple refuses only unproven receipts, the credentials are doubted. receiptd then reports the doubt, but holds no
+/// request back.
 public struct CredentialsState: Sendable {
     /// If Apple refuses this many different receipts, from this many players, the credentials count as wrong. This
     /// number applies while Apple has never accepted the credentials from this replica.
@@ -102,7 +103,8 @@ public struct CredentialsState: Sendable {
         if !areWrong, refusals.note(player: player, receipt: receipt, needed: needed, now: now) { holdBack(now: now) }
     }
 
-    /// Counts a 401 that no player's id can have caused. With a 401 Apple refuses the credentials.
+    /// Counts a 401, with which Apple refuses the credentials. The caller must be sure that no transaction id from a
+    /// player caused the 401.
     public mutating func refusedForCertain(now: Double) {
         proven = ProvenRefusal(at: now, receipt: nil, wasForAnyReceipt: false)
         certainRefusals += 1

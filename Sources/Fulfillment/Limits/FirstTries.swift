@@ -2,8 +2,8 @@
 ///
 /// A proof that failed may fail for ever, and its further failures say nothing new about Apple. So only first tries
 /// count, and each player and each proof counts once. Apple is down only if Apple answers no first try. The smaller the
-/// share of first tries that Apple answered before, the more failures in a row are needed to show this. If Apple
-/// answered one in five, thirty failures in a row may be chance.
+/// share of first tries that Apple answered before, the more failures in a row are needed to show that Apple is down.
+/// If Apple answered one in five, thirty failures in a row may be chance.
 struct FirstTries: Sendable {
     /// The fewest suspects that must fail in a row. Fewer suspects may all have sent proofs that Apple never answers.
     static let fewestFailures = 20
@@ -11,7 +11,7 @@ struct FirstTries: Sendable {
     static let mostFailures = 200
     /// The seconds after which a failure no longer counts in the row.
     static let rowSeconds = 60.0
-    /// The negative natural logarithm of 0.001. If a row of failures has a higher probability, it counts as chance.
+    /// The negative natural logarithm of 0.001. A row of failures with a probability above 0.001 counts as chance.
     private static let certainty = 6.9
     /// The approximate number of last results in the average `answeredShare`.
     private static let memory = 80.0
@@ -45,8 +45,8 @@ struct FirstTries: Sendable {
         row.append(Failure(suspect: suspect, at: now, isNew: isNew))
     }
 
-    /// Ends the row of failures and lowers `answeredShare`, even if the row opened the circuit. If chance caused this
-    /// row, a longer row is needed next time.
+    /// Ends the row of failures and lowers `answeredShare`, even if the row opened the circuit. The lower share makes a
+    /// longer row necessary next time, because this row may have been chance.
     mutating func endRow() {
         guard !row.isEmpty else { return }
         for _ in row { answeredShare -= answeredShare / Self.memory }

@@ -1,4 +1,5 @@
-/// The two circuits of one scope: one for proven proofs, one for unproven proofs.
+/// The two circuit breakers of one scope: one for proven proofs (receiptd found that Apple signed them for this app),
+/// one for unproven proofs.
 ///
 /// Anybody can send unproven proofs that Apple never answers. So failures of unproven proofs hold back only unproven
 /// proofs. An answer to a proven proof closes both circuits.

@@ -1,4 +1,5 @@
-/// One replica's part of the fleet's request budget. It has the leased requests, and says when to lease more.
+/// One replica's part of the fleet's request budget. It counts the leased requests that are left, and says when
+/// to lease more.
 ///
 /// A lease is for a slice of time. If the replica does not send a request within the slice, the right to that request
 /// is lost. So no replica saves up requests, and no burst follows a pause. A replica leases no more requests than it is
@@ -9,7 +10,7 @@ public struct RequestBudget: Sendable {
     /// The seconds after a slice's end in which the replica may still send the slice's last requests. `graceSeconds`
     /// and `chunkSeconds` limit how far the fleet exceeds the rate.
     public static let graceSeconds = 0.1
-    /// The replica leases the next slice this many seconds before a slice's end, so that no request waits for it.
+    /// The replica leases the next slice this many seconds before a slice's end, so that no request waits for a lease.
     static let leadSeconds = 0.5
     /// The seconds until the replica asks for a lease again after a refusal or a failure. Jitter at most doubles this
     /// time.

@@ -1,4 +1,4 @@
-/// Counts the requests under way, and limits the places of each kind.
+/// Counts the requests under way, and limits the places of each kind. Each request under way uses one place.
 ///
 /// Retries and receiptd's own requests together get at most half of the places, and at most a fifth while fresh
 /// submissions wait. These requests may hang until their time-outs, and fresh requests must find free places.

@@ -25,7 +25,7 @@ public struct RetryBudget: Sendable {
         tokens = min(Self.capacity, tokens + Self.paidBySuccess)
     }
 
-    /// Gives back the token of a retry that was not sent.
+    /// Adds the retry's token to the budget again, because the worker did not send the retry.
     public mutating func withdrew() {
         tokens = min(Self.capacity, tokens + 1)
     }

@@ -121,7 +121,7 @@ public struct ScopeLimits: Sendable {
         circuits[pass.kind].failed(pass.circuit, by: suspect, now: now, jitter: jitter)
     }
 
-    /// Shuts the scope until Apple's `Retry-After` is over. The circuit counts no failure.
+    /// Lets no request pass until `time`, the end of Apple's `Retry-After`. The circuit breakers count no failure.
     /// - Returns: whether the new hold ends later than the present hold, so that the caller must inform the other
     ///   replicas.
     @discardableResult

@@ -76,7 +76,8 @@ public enum HistoryMove: Sendable, Equatable {
     case moved(HistoryPlace)
     /// The lease is over.
     case lost
-    /// The place stays, because the database has a new history and may lack effects.
+    /// The place stays. The database server started again or fell back after receiptd stored the effects, so the
+    /// database may lack some of the effects.
     case otherDatabase
 }
 
@@ -88,7 +89,8 @@ public protocol HistoryPlaces: Sendable {
     func lease(_ scope: HistoryScope, survived: Digest256?, seconds: Double) async throws -> HistoryPlace?
     /// Moves the place, and extends the lease.
     /// - Parameter effects: the database histories in which receiptd stored the effects of all notifications before
-    ///   `step`. If the database has a different history now, the place stays.
+    ///   `step`. A database history lasts from one start, fail-over or restore of the server to the next. If the
+    ///   database has a different history now, the place stays.
     func advance(
         _ place: HistoryPlace, to step: HistoryStep, behind effects: Set<DatabaseHistory>, seconds: Double
     ) async throws -> HistoryMove

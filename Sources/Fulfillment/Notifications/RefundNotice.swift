@@ -12,10 +12,10 @@ import NamesAndTimes
 /// - Other types make a notice if their transaction shows a refund. Apple's answers make a notice in the same way
 ///   (`init(shownBy:)`).
 ///
-/// The caller of `RefundWrite` in Ledger, for example `NoticeBatchWrite`, locks the claims. `RefundWrite` then locks
-/// the grants, and calls `settle` for each notice. `RefundState` finds the refund in force; the order in which the
-/// notices arrive does not matter. `GrantRevocations` decides whether the revoked share changed, and computes the
-/// revoked units.
+/// The caller of `RefundWrite` in Ledger, for example `NoticeBatchWrite`, locks the claims (the owners' rows).
+/// `RefundWrite` then locks the grants, and calls `settle` for each notice. `RefundState` finds the refund that is
+/// valid now; the order in which the notices arrive does not matter. `GrantRevocations` decides whether the revoked
+/// share changed, and computes the revoked units.
 ///
 /// A changed share makes an event with the revoked units and the grant's next revision. An erased player gets no event.
 /// `RefundWrite` writes the refund, the grant and the event through `RefundRows`, in the caller's SQL transaction.
@@ -101,7 +101,8 @@ public struct RefundKey: Sendable, Hashable {
 
 /// The effect of a refund notice on the ledger.
 public enum RefundEffect: Sendable, Equatable {
-    /// The grant changed, or its state must be published once more. The value is the event.
+    /// The grant changed, or the worker must publish its state once more, because the database may have lost an event.
+    /// The value is the event.
     case published(OutcomeEvent)
     /// The ledger stores the notice, and receiptd publishes nothing. There is no grant, the notice does not change the
     /// grant, or the grant's player is erased.
@@ -175,7 +176,7 @@ extension RefundNotice {
 }
 
 extension RefundState {
-    /// The time of Apple's newest report if no refund is in force; nil while a refund is in force.
+    /// The time of Apple's newest report if no refund is valid after all reports; nil while a refund is valid.
     fileprivate var reversedAt: Timestamp? { revocation == nil ? signedAt : nil }
 }
 

@@ -5,7 +5,7 @@ public struct RefundWord: Sendable, Equatable {
     /// The time of the report: the signing time of the report's notification, or the refund's date if there was no
     /// notification.
     public let time: Timestamp
-    /// The refunded total. In a reversal, the refund that Apple still shows; nil if Apple shows none.
+    /// The refunded total. If the report is a reversal: the refund that Apple still shows; nil if Apple shows none.
     public let total: GrantRevocations.Revocation?
     public let isReversal: Bool
     /// True if the report comes from a notification and `time` is the notification's signing time.
@@ -26,14 +26,14 @@ public struct RefundWord: Sendable, Equatable {
     }
 }
 
-/// Apple's reports about a transaction's refunds, sorted by time. The refund in force follows from the reports, and
-/// does not depend on the order in which they arrived.
+/// Apple's reports about a transaction's refunds, sorted by time. The reports determine which refund is valid now; the
+/// order in which they arrived does not matter.
 public struct RefundState: Sendable, Equatable {
     /// The most reports that receiptd keeps. If there are more, receiptd forgets the oldest.
     static let mostWords = 100
 
     public private(set) var words: [RefundWord] = []
-    /// The refund in force; nil if there is none.
+    /// The refund that is valid after all reports; nil if there is none.
     public private(set) var revocation: GrantRevocations.Revocation?
     /// The id of the transaction's subscription period; nil if it has none. Several transactions may have one period.
     public var period: StoreTransactionID?
@@ -87,8 +87,8 @@ public struct RefundState: Sendable, Equatable {
         return told >= reversals ? word : RefundWord(shown: total)
     }
 
-    /// Returns the refund in force after the reports: the largest total that no reversal has removed. The largest total
-    /// is enough, because a refund's total includes all earlier refunds.
+    /// Returns the refund that is valid after the reports: the largest total that no reversal has removed. The largest
+    /// total is enough, because a refund's total includes all earlier refunds.
     private static func revocation(after words: [RefundWord]) -> GrantRevocations.Revocation? {
         var parts: [GrantRevocations.Revocation] = []
         for word in words {

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// The rows that decide a batch of refunds. The worker reads the rows after it has locked the claims. Each settled
-/// notice changes this copy.
+/// A copy of the database rows on which the decisions about a batch of refunds depend. The worker reads the rows after
+/// it has locked the claims (the owners' rows). Each settled notice changes this copy.
 public struct RefundView: Sendable {
     /// Apple's reports by transaction. All transactions of a period share the period's reports.
     public var states: [RefundKey: RefundState]
@@ -11,8 +11,8 @@ public struct RefundView: Sendable {
     /// The granted transactions. The key is the original transaction of a non-consumable, or the id of a subscription's
     /// period.
     public var grantedUnder: [StoreTransactionID: StoreTransactionID]
-    /// The latest signing time of a notification that a lost state of the database may have had; nil if no state was
-    /// lost.
+    /// The latest signing time of a notification whose effects the database may have had and then lost; nil if the
+    /// database lost no state.
     public var lostBefore: Timestamp?
     /// The highest revision that workers may have published from a lost state of the database; 0 if no state was lost.
     public var revisionFloor: Int32 = 0

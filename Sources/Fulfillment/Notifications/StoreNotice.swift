@@ -44,7 +44,8 @@ public struct StoreNotice: Sendable, Equatable {
     /// True if the notice has no effect, so that receiptd only counts it.
     public var isUnconcerned: Bool { refund == nil && purchase == nil && fact == nil && request == nil }
 
-    /// The original transactions and periods whose claims the worker locks before it applies the notice.
+    /// The original transactions and periods whose claims (the owners' rows) the worker locks before it applies the
+    /// notice.
     public var originals: Set<StoreTransactionID> {
         var originals: Set<StoreTransactionID> = []
         if let refund {

@@ -22,7 +22,7 @@ extension StorePurchase {
     }
 
     /// True if Apple has refunded all units, or cancelled a period that the player gave up for another plan. If
-    /// receiptd cannot read the quantity, only a refund of the whole counts.
+    /// receiptd cannot read the quantity, only a refund of 100 percent counts.
     var isWhollyRefunded: Bool {
         guard let refunded else { return cancelledAt != nil && unreadable.isEmpty }
         return isUnreadable("quantity")

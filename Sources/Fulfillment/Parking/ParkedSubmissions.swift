@@ -76,7 +76,8 @@ public struct LeasedSubmission: Sendable {
     }
 }
 
-/// A submission that is set aside because workers died with it. The value has no data that operators must not see.
+/// A submission that is set aside because workers died while they worked on it. The value has no data that operators
+/// must not see.
 public struct SetAsideSubmission: Sendable, Equatable {
     public let submissionID: String
     public let bundleID: String
@@ -103,14 +104,14 @@ public enum ParkingOutcome: Sendable, Equatable {
     case tooManyWaiting
 }
 
-/// The store of parked submissions. All replicas share the store. Times are the database's. Every function except
-/// `park` throws if the database is out of reach.
+/// The store of parked submissions. All replicas share the store. Due times and leases follow the database's clock.
+/// Every function except `park` throws if the database is out of reach.
 public protocol ParkedSubmissions: Sendable {
     /// Parks the submission, and returns after the COMMIT of its row. If the submission is parked already, its first
     /// row stays. The call waits while the database is out of reach, and throws only `LedgerClosed`.
     ///
-    /// The result names the history of the database that stored the row. The history is nil if the database cannot fall
-    /// back to an earlier state.
+    /// The result names the database history in which the row was stored: the time since the server's last start,
+    /// fail-over or restore. The history is nil if the database cannot fall back to an earlier state.
     @discardableResult
     func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> Durable<ParkingOutcome>
 
@@ -121,10 +122,10 @@ public protocol ParkedSubmissions: Sendable {
     /// Returns whether a suspect is due.
     func hasSuspect() async throws -> Bool
 
-    /// Leases the suspect that is due first, or sets the suspect aside. Call this function while no other submission is
-    /// leased.
+    /// Leases the suspect that is due first, or sets the suspect aside. Call this function while this process has
+    /// leased no other parked or held row.
     ///
-    /// If three workers died while they tried the suspect in isolation, this function sets the suspect aside until its
+    /// If three workers died while they tried the suspect alone (in isolation), this function sets it aside until its
     /// last try is due. After a fourth death, only an operator can order another try. A submission that was parked as
     /// `crashed` begins with three deaths.
     func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission>

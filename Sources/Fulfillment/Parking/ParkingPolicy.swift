@@ -25,8 +25,8 @@ public struct ParkingPolicy: Sendable, Equatable {
     /// If this many tries failed in all, the limit `parkAfterSeconds` applies too. A try during an outage only probes
     /// whether Apple answers again, so its failure may come from Apple or from the submission.
     public static let failuresInOutage = 8
-    /// The seconds until the last try of a submission whose workers died while they tried it in isolation. The last try
-    /// is isolated too. If a lack of memory or an operator ended the workers, this cause is gone by then.
+    /// The seconds until the last try of a submission whose workers died while they tried it alone (in isolation). The
+    /// last try is isolated too. If a lack of memory or an operator ended the workers, this cause is gone by then.
     public static let lastTrySeconds = 3600.0
     /// The longest wait between two tries of a parked submission, as a share of the time since its first failure. A
     /// result below `parkAfterSeconds` counts as `parkAfterSeconds`. So no submission waits much longer than Apple's

@@ -16,7 +16,7 @@ public enum ParkingReason: String, Sendable, CaseIterable {
     case playerShare = "player_share"
     /// PostgreSQL refuses the submission's data. Only an operator can end the wait.
     case databaseRefused = "database_refused"
-    /// Workers died while they tried the submission in isolation. An hour later a worker tries it once more. After that
+    /// Workers died while they tried the submission alone. An hour later a worker tries it once more. After that
     /// try only an operator can end the wait.
     case crashed
 

@@ -2,14 +2,15 @@
 /// workers died.
 public enum SuspectLease<Leased: Sendable, SetAside: Sendable>: Sendable {
     case none
-    /// The worker has leased the suspect, and tries it in isolation.
+    /// The worker has leased the suspect, and tries it alone (in isolation).
     case isolated(Leased)
-    /// Workers died with the row. No worker tries the row until its last try is due, or until an operator orders a try.
+    /// Workers died while they tried the row. No worker tries the row again until its last try is due, or until an
+    /// operator orders a try.
     case setAside(SetAside)
 }
 
-/// A held or announced purchase that is set aside because workers died with it. The value has no data that operators
-/// must not see.
+/// A held or announced purchase that is set aside because workers died while they worked on it. The value has no data
+/// that operators must not see.
 public struct SetAsidePurchase: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID

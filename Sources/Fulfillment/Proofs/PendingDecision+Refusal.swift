@@ -7,7 +7,7 @@ extension PendingDecision {
         Refusal(reason, cause(of: reason, outcomes))
     }
 
-    /// Returns the cause; nil for the reason's own cause.
+    /// Returns the cause; nil if no more exact cause is known than the reason's own.
     private func cause(of reason: Reason, _ outcomes: [TransactionOutcome]) -> Cause? {
         if case .whole(reason, _) = verdict, let cause { return cause }
         let unreadable = outcomes.last { $0.reason == reason }?.unreadable ?? []

@@ -40,8 +40,8 @@ extension Subscription {
         check.historySince = min(check.historySince ?? told.periodBeganAt, told.periodBeganAt)
     }
 
-    /// Sets the time from which workers must ask Apple for periods, because the source that reported the newer period
-    /// does not grant it.
+    /// Sets the time from which workers must ask Apple for periods, because the fact about the newer period came
+    /// without a grant of that period.
     mutating func notePeriods(to began: Timestamp) {
         guard began > told.periodBeganAt else { return }
         check.periodsSince = min(check.periodsSince ?? told.periodBeganAt, told.periodBeganAt)

@@ -22,7 +22,7 @@ public struct Subscription: Sendable, Equatable {
     /// The number of the last published event; the first is 1. After a restore of the database the next number is much
     /// higher.
     public private(set) var revision: Int32
-    /// The times of Apple's facts, for each part of the subscription.
+    /// The beginning of the known period, and the times of the Apple facts that gave the other values.
     public private(set) var told: Told
     public var check: Check
 
@@ -89,7 +89,8 @@ public struct Subscription: Sendable, Equatable {
     /// - Parameters:
     ///   - revision: the first revision. If the database lost rows, this revision must be above every revision that
     ///     workers may have published before.
-    ///   - bringsPeriod: true if the source of the fact has granted the period, or will grant it.
+    ///   - bringsPeriod: true if the caller also deals with the period, for example by a grant; false if a worker must
+    ///     ask Apple for the period.
     public init(_ fact: SubscriptionFact, player: PlayerID, revision: Int32 = 1, bringsPeriod: Bool = true) {
         self.init(
             stored: fact, player: player, revision: revision,
@@ -113,9 +114,10 @@ public struct Subscription: Sendable, Equatable {
 
     /// Adds a fact about this subscription.
     /// - Parameters:
-    ///   - kept: earlier facts, which this subscription has not heard yet; nil if there are none.
+    ///   - kept: stored earlier facts, which are not yet part of this subscription; nil if there are none.
     ///   - search: the app's policy for missed periods.
-    ///   - bringsPeriod: true if the source of the fact has granted the period, or will grant it.
+    ///   - bringsPeriod: true if the caller also deals with the period, for example by a grant; false if a worker must
+    ///     ask Apple for the period.
     public mutating func hear(
         _ fact: SubscriptionFact, after kept: UnownedSubscription? = nil, _ search: MissedPeriodSearch = .never,
         bringsPeriod: Bool = true
@@ -142,7 +144,7 @@ public struct Subscription: Sendable, Equatable {
 
     /// Adds the facts from before the subscription had an owner, or from a time in which the app did not follow
     /// renewals. The revision stays. If the facts include a later period, workers ask Apple for that period, because
-    /// the source of the facts may not have granted it.
+    /// the ledger may have no grant of the period.
     /// - Parameter search: the app's policy for missed periods.
     public mutating func hear(_ unowned: UnownedSubscription, _ search: MissedPeriodSearch = .never) {
         let other = unowned.subscription

@@ -79,7 +79,7 @@ public struct ToldSubscriptions: Sendable, Equatable {
     ) {
         guard app.followsRenewals, let evidence else { return }
         // `others` may say that a subscription is in its grace period, although its period looks expired by its own
-        // times. So a fact that describes only one period gives way to `others`.
+        // times. So `others` replace a fact of the evidence that describes only one period.
         let described = Set(others.lazy.map(\.originalTransactionID))
         facts =
             SubscriptionFact.all(in: evidence, under: app, now: now).filter {

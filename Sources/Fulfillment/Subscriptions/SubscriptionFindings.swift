@@ -3,10 +3,10 @@ import NamesAndTimes
 /// The facts, periods and refunds that a worker found in Apple's answers about a subscription.
 public struct SubscriptionFindings: Sendable, Equatable {
     public private(set) var facts: [SubscriptionFact] = []
-    /// The paid periods, granted or not.
+    /// The paid periods, whether or not the ledger has granted them.
     public private(set) var periods: [AnnouncedPurchase] = []
-    /// The older periods and the other purchases that Apple's answers show as refunded. Their refunds revoke grants in
-    /// force.
+    /// The older periods and the other purchases that Apple's answers show as refunded. Their refunds revoke the grants
+    /// that are not revoked yet.
     public private(set) var shown: [NotifiedTransaction] = []
     /// The periods in Apple's answers that Apple revoked or refunded.
     public private(set) var revoked: [NotifiedTransaction] = []
@@ -35,8 +35,8 @@ public struct SubscriptionFindings: Sendable, Equatable {
     /// - Parameter known: the checked subscription, as the ledger has it.
     public init(_ statuses: [SubscriptionStatus], of known: Subscription, under app: AppPolicy) {
         missedSince = known.check.historySince
-        // The ledger may know the newest period from a source that did not grant it. Then Apple's answer has nothing
-        // new, and only `periodsSince`, which that source set, says that a worker must ask for periods.
+        // The ledger may know the newest period from a fact that came without a grant. Then Apple's answer has nothing
+        // new, and only `periodsSince`, which was set with that fact, shows that a worker must ask for periods.
         let unbrought = app.missedPeriodSearch == .always ? known.check.periodsSince : nil
         for status in statuses where status.transaction.bundleID == app.bundleID {
             guard let fact = SubscriptionFact(status) else { continue }

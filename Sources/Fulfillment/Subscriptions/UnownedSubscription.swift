@@ -9,7 +9,8 @@ public struct UnownedSubscription: Sendable, Equatable {
 
     public init(stored subscription: Subscription) { self.subscription = subscription }
 
-    /// Returns nil if the grant of the period will give the whole fact anyway.
+    /// Returns nil if the fact describes only one period and says nothing about the renewal, because a later grant of
+    /// the period gives the same fact.
     public init?(_ fact: SubscriptionFact) {
         guard !fact.isOfPeriodOnly || fact.willRenew != nil || fact.renewalProductID != nil else { return nil }
         subscription = Subscription(fact, player: Self.nobody)
